@@ -188,7 +188,7 @@ Task<http::Response> Processes::send_input(http::Request& request) {
 
 Task<http::Response> Processes::stream_input(http::Request& request) {
   check_stream(request);
-  MessageSource messages(*request.stream);
+  MessageSource messages(*request.stream, room_, request.tenant().value);
   const OpenSandbox box = co_await open(request, Verb::stdin_);
   std::optional<ProcessInfo> process;
   for (;;) {

@@ -1,5 +1,6 @@
 #pragma once
 #include "gateway/compat/e2b/process_wire.hpp"
+#include "gateway/http/body_room.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/access.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
@@ -10,8 +11,8 @@ namespace sandgate::compat::e2b {
 // that started them and can be found by number or tag.
 class Processes {
  public:
-  Processes(SandboxAccess& access, SandboxCache& sandboxes)
-      : access_(access), sandboxes_(sandboxes) {}
+  Processes(SandboxAccess& access, SandboxCache& sandboxes, http::BodyRoom& room)
+      : access_(access), sandboxes_(sandboxes), room_(room) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> start(http::Request& request);
@@ -31,6 +32,7 @@ class Processes {
 
   SandboxAccess& access_;
   SandboxCache& sandboxes_;
+  http::BodyRoom& room_;
 };
 
 }  // namespace sandgate::compat::e2b

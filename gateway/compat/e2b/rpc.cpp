@@ -126,6 +126,7 @@ Task<bool> MessageSource::hold(size_t bytes) {
   while (held_.size() - taken_ < bytes) {
     held_.erase(0, std::exchange(taken_, 0));
     const size_t size = held_.size();
+    if (seat_) seat_->grow_to(size);
     held_.resize(size + kPiece);
     const std::span<char> room(held_.data() + size, kPiece);
     const size_t count = co_await body_.read(room);
@@ -136,16 +137,30 @@ Task<bool> MessageSource::hold(size_t bytes) {
   co_return true;
 }
 
+// Messages that fit into one piece are not worth a timer: connections bound them.
+Task<void> MessageSource::hold_message(size_t bytes) {
+  if (bytes <= kPiece) {
+    co_await hold(bytes);
+    co_return;
+  }
+  seat_.emplace(room_, tenant_);
+  const std::chrono::milliseconds earned(1000 * bytes / pace_.bytes_per_second);
+  auto holding = within(pace_.patience + earned, hold(bytes));
+  co_await std::move(holding);
+}
+
 Task<std::optional<Json>> MessageSource::next() {
+  seat_.reset();
   // One read may contain thousands of small messages, so other coroutines get a turn.
   if (++messages_ % kMessagesATurn == 0) co_await asio::post(asio::use_awaitable);
   const bool more = co_await hold(kHeadSize);
   if (!more) co_return std::nullopt;
   const size_t length = message_length(std::string_view(held_).substr(taken_));
   if (length > kMost) throw Error(ErrorCode::too_large, "a message is larger than 4 MiB");
-  co_await hold(kHeadSize + length);
+  co_await hold_message(kHeadSize + length);
   Json message = object_from(std::string_view(held_).substr(taken_ + kHeadSize, length));
   taken_ += kHeadSize + length;
+  if (held_.capacity() > 2 * kPiece) held_ = held_.substr(std::exchange(taken_, 0));
   co_return message;
 }
 

@@ -3,6 +3,8 @@
 #include <functional>
 
 #include "gateway/core/json_reader.hpp"
+#include "gateway/http/body_room.hpp"
+#include "gateway/http/limits.hpp"
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
 #include "gateway/http/shared_sink.hpp"
@@ -15,21 +17,29 @@ namespace sandgate::compat::e2b {
 // malformed message, Error(unsupported) for other codecs and compression.
 Json message_of(const http::Request& request);
 
-// Reads the messages of a streamed request, each at most kMost bytes.
+// Reads the messages of a streamed request, each at most kMost bytes. There may be any time between
+// two messages, but a long one that has begun must arrive at the pace.
 class MessageSource {
  public:
   static constexpr size_t kMost = 4 << 20;
 
-  // `body` must outlive this object.
-  explicit MessageSource(ByteSource& body) : body_(body) {}
-  // Returns empty at the end. Throws Error(invalid), Error(unsupported) for compression, or
-  // Error(too_large).
+  // `body` and `room` must outlive this object. What is held of a message takes room of the tenant.
+  MessageSource(ByteSource& body, http::BodyRoom& room, std::string tenant,
+                http::Pace pace = http::Limits().whole_body)
+      : body_(body), room_(room), tenant_(std::move(tenant)), pace_(pace) {}
+  // Returns empty at the end. Throws Error(invalid), Error(unsupported) for compression,
+  // Error(too_large), Error(timeout), or as BodyRoom::Seat::grow_to().
   Task<std::optional<Json>> next();
 
  private:
   Task<bool> hold(size_t bytes);
+  Task<void> hold_message(size_t bytes);
 
   ByteSource& body_;
+  http::BodyRoom& room_;
+  const std::string tenant_;
+  const http::Pace pace_;
+  std::optional<http::BodyRoom::Seat> seat_;  // of the current message
   std::string held_;  // bytes read; those before `taken_` are consumed
   size_t taken_ = 0, messages_ = 0;
 };

@@ -19,7 +19,7 @@ Surface::Surface(Parts parts)
                 .tokens = tokens_,
                 .domain = parts_.domain}),
       templates_(parts_.snapshots, parts_.profiles),
-      processes_(parts_.access, parts_.cache),
+      processes_(parts_.access, parts_.cache, parts_.body_room),
       filesystem_(parts_.access, parts_.admission),
       transfers_(parts_.access),
       authenticator_(parts_.cache, parts_.tenants, tokens_, parts_.domain),

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include "gateway/compat/e2b/wording.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "providers/connect_stream.hpp"
+#include "tests/support/run.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -62,6 +64,49 @@ TEST(Rpc, ReadsTimes) {
   http::Request wrong;
   wrong.headers.add("Connect-Timeout-Ms", "99999999999");
   EXPECT_THROW(timeout_of(wrong), Error);
+}
+
+// Tells its bytes in the given pieces, then waits until it is given up.
+class Pieces : public ByteSource {
+ public:
+  explicit Pieces(std::vector<std::string> pieces) : pieces_(std::move(pieces)) {}
+  Task<size_t> read(std::span<char> into) override {
+    if (next_ == pieces_.size()) co_await sleep_for(std::chrono::seconds(60));
+    const std::string& piece = pieces_.at(next_++);
+    co_return piece.copy(into.data(), into.size());
+  }
+
+ private:
+  std::vector<std::string> pieces_;
+  size_t next_ = 0;
+};
+
+// The code of what the second of two messages ends with.
+std::optional<ErrorCode> end_of_second(std::vector<std::string> pieces, http::BodyRoom& room) {
+  Pieces body(std::move(pieces));
+  auto reading = [&]() -> Task<void> {
+    MessageSource messages(body, room, "tn", {std::chrono::milliseconds(50), 100 << 20});
+    const auto first = co_await messages.next();
+    EXPECT_EQ(*first, (Json{{"a", 1}}));
+    const auto second = co_await messages.next();
+    EXPECT_EQ(second->at("b").get<std::string>().size(), 100'000u);
+  };
+  const auto outcome = test::run(attempt(reading()));
+  const auto* error = std::get_if<Error>(&outcome);
+  return error ? std::optional(error->code) : std::nullopt;
+}
+
+TEST(Rpc, LongMessagesTakeRoomAndKeepAPace) {
+  const std::string small = connect::envelope({{"a", 1}}),
+                    large = connect::envelope({{"b", std::string(100'000, 'x')}});
+  const std::string begin = large.substr(0, 60'000), middle = large.substr(60'000, 30'000),
+                    end = large.substr(90'000);
+  http::BodyRoom wide, narrow({.of_one = 80'000});
+  EXPECT_EQ(end_of_second({small, begin, middle, end}, wide), std::nullopt);
+  EXPECT_EQ(end_of_second({small + begin, middle, end}, narrow), ErrorCode::rate_limited);
+  EXPECT_EQ(end_of_second({small, begin, middle}, wide), ErrorCode::timeout);
+  http::BodyRoom::Seat others(narrow, "tn");
+  EXPECT_TRUE(others.try_grow_to(80'000)) << "what was taken has been returned";
 }
 
 http::Response problem_of(const Error& error) { return http::problem(error, "rq"); }
