@@ -1,5 +1,6 @@
 #include "local/egress/first_bytes.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <algorithm>
@@ -37,6 +38,12 @@ Task<std::string> peek_up_to(Socket& socket, size_t wanted) {
   co_return peeked(socket);
 }
 
+// Without it, a wait that brought no more bytes may have been cut short by a lack of memory.
+bool has_closed(Socket& socket) {
+  pollfd one{socket.native_handle(), POLLRDHUP, 0};
+  return poll(&one, 1, 0) > 0;
+}
+
 // The end of the TLS record in which `bytes` break off, so that a client that sends it byte by byte
 // is not looked at for each.
 size_t end_of_record(std::string_view bytes) {
@@ -72,10 +79,12 @@ Task<FirstWords> peek_first_words(Socket& client, Socket& upstream) {
     if (bytes[0] == 0x16) co_return FirstWords::tls;
     if (const auto http = looks_like_http(bytes))
       co_return *http ? FirstWords::http : FirstWords::other;
+    // Whatever may still become a request is for the strict parser to judge.
     const size_t have = bytes.size();
+    if (have >= kMaxPeek) co_return FirstWords::http;
     auto peeking = peek_up_to(client, have + 1);
     bytes = co_await std::move(peeking);
-    if (bytes.size() <= have) break;
+    if (bytes.size() <= have) co_return has_closed(client) ? FirstWords::other : FirstWords::http;
   }
   co_return FirstWords::other;
 }
