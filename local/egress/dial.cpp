@@ -1,10 +1,15 @@
 #include "local/egress/dial.hpp"
 
+#include "gateway/core/settle.hpp"
+
 namespace sandgate::egress {
 namespace {
 
 constexpr size_t kMaxTries = 4;
+// Of the lookup, and again of all tries together; the tries end in time for an answer.
 constexpr std::chrono::seconds kDialPatience{20};
+constexpr std::chrono::steady_clock::duration kTriesPatience = std::chrono::seconds(16),
+                                              kTryPatience = kTriesPatience / kMaxTries;
 
 Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
   if (!target.is_name()) {
@@ -21,6 +26,36 @@ Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
   co_return co_await std::move(looking);
 }
 
+Task<bool> connects(Connection& connection, asio::ip::tcp::endpoint endpoint) {
+  auto [error] =
+      co_await connection.upstream.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
+  co_return !error;
+}
+
+// Tries one after the other. An address that is silent leaves time for the rest.
+Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Target target,
+                                   Addresses addresses) {
+  const auto until = std::chrono::steady_clock::now() + kTriesPatience;
+  boost::system::error_code ignored;
+  for (size_t i = 0; i < addresses.size(); ++i) {
+    // The rule may have been withdrawn, or the sandbox ended, meanwhile.
+    if (connection->ended || !connection->box->policy().allows(target)) co_return "ended";
+    connection->upstream.close(ignored);
+    const auto left = until - std::chrono::steady_clock::now();
+    const bool is_last = i + 1 == addresses.size();
+    auto trying = with_timeout(is_last ? left : kTryPatience,
+                               connects(*connection, {addresses[i], target.port}));
+    const std::optional<bool> connected = co_await std::move(trying);
+    if (connection->ended) co_return "ended";
+    if (!connected.value_or(false)) continue;
+    connection->upstream.set_option(asio::ip::tcp::no_delay(true), ignored);
+    connection->client.set_option(asio::ip::tcp::no_delay(true), ignored);
+    co_return "";
+  }
+  connection->upstream.close(ignored);
+  co_return "unreachable";
+}
+
 }  // namespace
 
 Task<std::string_view> dial(std::shared_ptr<Connection> connection, Target target) {
@@ -31,29 +66,11 @@ Task<std::string_view> dial(std::shared_ptr<Connection> connection, Target targe
   if (connection->ended) co_return "ended";
   if (!found) co_return "no_answer";
   if (found->empty()) co_return "no_such_name";
-  Addresses reachable;
-  for (const auto& address : *found)
-    if (box.around().reachable.allows(address)) reachable.push_back(address);
+  Addresses reachable = box.around().reachable.choose(*found, kMaxTries);
   if (reachable.empty()) co_return "private_address";
-  if (reachable.size() > kMaxTries) reachable.resize(kMaxTries);
-  for (const auto& address : reachable) {
-    // The rule may have been withdrawn, or the sandbox ended, during the lookup.
-    if (connection->ended || !box.policy().allows(target)) co_return "ended";
-    boost::system::error_code ignored;
-    connection->upstream.close(ignored);
-    const asio::ip::tcp::endpoint endpoint(address, target.port);
-    auto [error] =
-        co_await connection->upstream.async_connect(endpoint, asio::as_tuple(asio::use_awaitable));
-    if (connection->ended) co_return "ended";
-    if (!error) {
-      connection->upstream.set_option(asio::ip::tcp::no_delay(true), ignored);
-      connection->client.set_option(asio::ip::tcp::no_delay(true), ignored);
-      co_return "";
-    }
-  }
-  boost::system::error_code ignored;
-  connection->upstream.close(ignored);
-  co_return "unreachable";
+  connection->touch(kDialPatience);
+  auto connecting = connect_any(connection, std::move(target), std::move(reachable));
+  co_return co_await std::move(connecting);
 }
 
 }  // namespace sandgate::egress

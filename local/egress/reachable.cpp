@@ -1,11 +1,9 @@
 #include "local/egress/reachable.hpp"
 
-#include <ifaddrs.h>
 #include <netinet/in.h>
 
 #include <algorithm>
 #include <cstring>
-#include <memory>
 
 #include <boost/asio/ip/tcp.hpp>
 
@@ -16,6 +14,8 @@ namespace sandgate::egress {
 namespace {
 
 namespace net = boost::asio::ip;
+
+constexpr size_t kMostLookedAt = 32;
 
 // Converts an IPv4-mapped IPv6 address to IPv4.
 net::address unwrapped(const net::address& address) {
@@ -53,18 +53,30 @@ bool Reachable::named(const net::address& address) const {
                      [&](const auto& block) { return lies_in(block, address.to_v6()); });
 }
 
-bool Reachable::allows(const net::address& address) const {
+bool Reachable::allows(const net::address& address, const OwnAddresses& own) const {
   const net::address plain = unwrapped(address);
   if (named(plain)) return true;
   const net::tcp::endpoint endpoint(plain, 0);
-  return is_public_address(*endpoint.data()) && !is_own_address(plain);
+  return is_public_address(*endpoint.data()) && !own.contain(plain);
 }
 
-bool is_own_address(const net::address& address) {
+std::vector<net::address> Reachable::choose(const std::vector<net::address>& from,
+                                            size_t most) const {
+  const OwnAddresses own;
+  std::vector<net::address> chosen;
+  for (size_t i = 0; i < std::min(from.size(), kMostLookedAt) && chosen.size() < most; ++i)
+    if (allows(from[i], own)) chosen.push_back(from[i]);
+  return chosen;
+}
+
+OwnAddresses::OwnAddresses() : list_(nullptr, freeifaddrs) {
   ifaddrs* list = nullptr;
-  if (getifaddrs(&list) != 0) return true;
-  const std::unique_ptr<ifaddrs, void (*)(ifaddrs*)> owner(list, freeifaddrs);
-  for (const ifaddrs* one = list; one != nullptr; one = one->ifa_next) {
+  if (getifaddrs(&list) == 0) list_.reset(list);
+}
+
+bool OwnAddresses::contain(const net::address& address) const {
+  if (!list_) return true;
+  for (const ifaddrs* one = list_.get(); one != nullptr; one = one->ifa_next) {
     if (!one->ifa_addr) continue;
     if (address.is_v4() && one->ifa_addr->sa_family == AF_INET) {
       sockaddr_in own;

@@ -9,10 +9,14 @@ namespace {
 
 boost::asio::ip::address address(const char* text) { return boost::asio::ip::make_address(text); }
 
+bool allows(const Reachable& reachable, const char* text) {
+  return !reachable.choose({address(text)}, 1).empty();
+}
+
 TEST(Reachable, ThePublicInternetAndNothingElse) {
   const Reachable reachable;
   for (const char* text : {"93.184.216.34", "1.1.1.1", "2606:4700:4700::1111", "172.32.0.1"})
-    EXPECT_TRUE(reachable.allows(address(text))) << text;
+    EXPECT_TRUE(allows(reachable, text)) << text;
   for (const char* text : {"127.0.0.1",
                            "127.8.9.1",
                            "10.0.0.1",
@@ -45,17 +49,26 @@ TEST(Reachable, ThePublicInternetAndNothingElse) {
                            "2002:a9fe:a9fe::1",
                            "2001::1",
                            "100::1"})
-    EXPECT_FALSE(reachable.allows(address(text))) << text;
+    EXPECT_FALSE(allows(reachable, text)) << text;
 }
 
 TEST(Reachable, BlocksOfTheOperator) {
   const Reachable reachable({"127.0.0.0/8", "10.1.0.0/16", "fd00:1::/32"});
   for (const char* text : {"127.0.0.1", "10.1.2.3", "::ffff:10.1.2.3", "fd00:1::5"})
-    EXPECT_TRUE(reachable.allows(address(text))) << text;
+    EXPECT_TRUE(allows(reachable, text)) << text;
   for (const char* text : {"10.2.0.1", "169.254.169.254", "::1", "fd00:2::5"})
-    EXPECT_FALSE(reachable.allows(address(text))) << text;
+    EXPECT_FALSE(allows(reachable, text)) << text;
   EXPECT_THROW(Reachable({"10.0.0.0"}), Error);
   EXPECT_THROW(Reachable({"nonsense"}), Error);
+}
+
+TEST(Reachable, LooksAtTheFirstFewOnly) {
+  const Reachable reachable;
+  std::vector<boost::asio::ip::address> found(31, address("10.0.0.1"));
+  found.insert(found.end(), 5, address("1.1.1.1"));
+  EXPECT_EQ(reachable.choose(found, 4).size(), 1u) << "the 32nd";
+  found.erase(found.begin(), found.begin() + 20);
+  EXPECT_EQ(reachable.choose(found, 4).size(), 4u);
 }
 
 }  // namespace

@@ -1,0 +1,93 @@
+#include "local/egress/dial.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include "tests/support/run.hpp"
+
+namespace sandgate::egress::test {
+namespace {
+
+using sandgate::test::TempDirectory;
+using Acceptor = asio::ip::tcp::acceptor;
+
+// A sandbox that dials names of this machine's addresses.
+class DialTest : public ::testing::Test {
+ protected:
+  DialTest() {
+    NetworkPolicy open;
+    open.fallback = NetworkDefault::allow;
+    Fd count = open_byte_count(directory_.path() + "/count");
+    box_ = std::make_shared<Box>(around_, "sb1", "tn1", Policy(open), std::move(count));
+  }
+  ~DialTest() override {
+    box_->close();
+    loop_.poll();
+  }
+
+  // What dialling a name of these addresses comes to.
+  std::string dialled(Addresses addresses, uint16_t port) {
+    found_ = std::move(addresses);
+    std::string reason = "nothing";
+    auto connection = std::make_shared<Connection>(box_, Socket(loop_));
+    spawn_detached(loop_.get_executor(), [this, connection, port, &reason]() -> Task<void> {
+      auto dialling = dial(connection, {"name.example", port});
+      reason = std::string(co_await std::move(dialling));
+      loop_.stop();
+    });
+    loop_.restart();
+    loop_.run_for(std::chrono::seconds(30));
+    return reason;
+  }
+
+  // Listens, takes nobody, and answers nobody whom its queue has no place for.
+  std::unique_ptr<Acceptor> silent(const asio::ip::address& address, uint16_t port) {
+    auto door = std::make_unique<Acceptor>(loop_, asio::ip::tcp::v4());
+    door->set_option(Acceptor::reuse_address(true));
+    door->bind({address, port});
+    door->listen(0);
+    for (int i = 0; i < 4; ++i) {
+      auto& one = fillers_.emplace_back(loop_, asio::ip::tcp::v4());
+      one.non_blocking(true);
+      boost::system::error_code in_progress;
+      one.connect({address, port}, in_progress);
+    }
+    return door;
+  }
+  Acceptor open_door() { return {loop_, {asio::ip::address_v4::loopback(), 0}}; }
+
+ private:
+  TempDirectory directory_;
+  asio::io_context loop_{1};
+  Addresses found_;
+  std::list<Socket> fillers_;
+  Lookups lookups_{loop_, {.threads = 1}, [this](const std::string&) { return found_; }};
+  asio::ssl::context tls_{asio::ssl::context::tls_client};
+  Surroundings around_{loop_, lookups_, std::make_shared<DescriptorRoom>(1024),
+                       Reachable({"127.0.0.0/8"}), tls_};
+  std::shared_ptr<Box> box_;
+};
+
+TEST_F(DialTest, ASilentAddressLeavesTimeForTheNext) {
+  const auto first = asio::ip::make_address("127.0.0.2"),
+             second = asio::ip::make_address("127.0.0.1");
+  const Acceptor door = open_door();
+  const uint16_t port = door.local_endpoint().port();
+  const auto quiet = silent(first, port);
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(dialled({first, second}, port), "");
+  const auto took = std::chrono::steady_clock::now() - begin;
+  EXPECT_GT(took, std::chrono::seconds(3)) << "the control: the first did not answer";
+  EXPECT_LT(took, std::chrono::seconds(8));
+}
+
+TEST_F(DialTest, SaysWhyThereIsNoConnection) {
+  const Acceptor door = open_door();
+  const uint16_t port = door.local_endpoint().port();
+  EXPECT_EQ(dialled({}, port), "no_such_name");
+  EXPECT_EQ(dialled({asio::ip::make_address("10.0.0.1")}, port), "private_address");
+  EXPECT_EQ(dialled({asio::ip::make_address("127.0.0.3")}, port), "unreachable");
+}
+
+}  // namespace
+}  // namespace sandgate::egress::test
