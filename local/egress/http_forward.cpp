@@ -85,7 +85,7 @@ Task<void> Exchange::carry_request(std::string rest) {
   while (!body_done()) {
     if (rest.empty()) {
       auto reading = client.read(buffer);
-      const size_t got = co_await std::move(reading);
+      const size_t got = (co_await std::move(reading)).value_or(0);
       if (got == 0) co_return connection->cut();
       rest.assign(buffer.data(), got);
     }
@@ -113,9 +113,10 @@ Task<void> Exchange::carry_on(std::string rest) {
       if (!ok) co_return connection->cut();
     }
     auto reading = client.read(buffer);
-    const size_t got = co_await std::move(reading);
-    if (got == 0) break;
-    rest.assign(buffer.data(), got);
+    const std::optional<size_t> got = co_await std::move(reading);
+    if (!got) co_return connection->cut();
+    if (*got == 0) break;
+    rest.assign(buffer.data(), *got);
   }
   co_await upstream.finish();
 }
@@ -123,18 +124,19 @@ Task<void> Exchange::carry_on(std::string rest) {
 Task<void> Exchange::carry_answer() {
   std::array<char, kBuffer> buffer;
   std::string begin;
+  std::optional<size_t> got;
   for (bool begun = false;;) {
     auto reading = upstream.read(buffer);
-    const size_t got = co_await std::move(reading);
-    if (got == 0) break;
+    got = co_await std::move(reading);
+    if (!got || *got == 0) break;
     connection->touch(kBodyPatience);
     if (!begun) {
-      begin.append(buffer.data(), std::min(got, kSwitching.size()));
+      begin.append(buffer.data(), std::min(*got, kSwitching.size()));
       begun = begin.size() >= kSwitching.size();
       switched = head.upgrade && begin.starts_with(kSwitching);
       if (begun) answered.expires_at(asio::steady_timer::time_point());
     }
-    const std::string shown = mask.pass({buffer.data(), got});
+    const std::string shown = mask.pass({buffer.data(), *got});
     auto writing = client.write(shown);
     const bool ok = co_await std::move(writing);
     if (!ok) break;
@@ -142,7 +144,8 @@ Task<void> Exchange::carry_answer() {
   const std::string kept = mask.rest();
   auto writing = client.write(kept);
   const bool ok = co_await std::move(writing);
-  if (ok) co_await client.finish();
+  // Many answers end with their connection, so one that was broken off must not seem to be whole.
+  if (ok && got) co_await client.finish();
   answered.expires_at(asio::steady_timer::time_point());
   connection->cut();
 }
@@ -154,7 +157,7 @@ Task<Received> read_head(Stream& from) {
   std::array<char, kBuffer> buffer;
   while (received.result.state == HeadState::incomplete) {
     auto reading = from.read(buffer);
-    const size_t got = co_await std::move(reading);
+    const size_t got = (co_await std::move(reading)).value_or(0);
     if (got == 0) break;
     received.rest.append(buffer.data(), got);
     // Byte by byte, a client would have its whole head read anew each time.
@@ -192,6 +195,7 @@ Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Strea
                    RequestHead head, std::string rest, Mask mask) {
   using namespace asio::experimental::awaitable_operators;
   connection->touch(kBodyPatience);
+  client.show_breaks();
   const std::string text = head_text(head, mask.hides());
   Exchange exchange(connection, client, upstream, std::move(head), std::move(mask));
   auto sending = exchange.send(text);

@@ -5,12 +5,17 @@ namespace {
 
 constexpr auto kResult = asio::as_tuple(asio::use_awaitable);
 
+std::optional<size_t> count_of(boost::system::error_code error, size_t bytes) {
+  if (error == asio::error::eof) return 0;
+  return error ? std::nullopt : std::optional(bytes);
+}
+
 }  // namespace
 
-Task<size_t> PlainStream::read(std::span<char> into) {
+Task<std::optional<size_t>> PlainStream::read(std::span<char> into) {
   auto [error, bytes] =
       co_await socket_.async_read_some(asio::buffer(into.data(), into.size()), kResult);
-  co_return error ? 0 : bytes;
+  co_return count_of(error, bytes);
 }
 
 Task<bool> PlainStream::write(std::string_view bytes) {
@@ -21,8 +26,14 @@ Task<bool> PlainStream::write(std::string_view bytes) {
 
 Task<void> PlainStream::finish() {
   boost::system::error_code ignored;
+  socket_.set_option(asio::socket_base::linger(false, 0), ignored);
   socket_.shutdown(Socket::shutdown_send, ignored);
   co_return;
+}
+
+void PlainStream::show_breaks() {
+  boost::system::error_code ignored;
+  socket_.set_option(asio::socket_base::linger(true, 0), ignored);
 }
 
 Task<bool> TlsStream::accept() {
@@ -38,10 +49,10 @@ Task<bool> TlsStream::connect(std::string host) {
   co_return !error;
 }
 
-Task<size_t> TlsStream::read(std::span<char> into) {
+Task<std::optional<size_t>> TlsStream::read(std::span<char> into) {
   auto [error, bytes] =
       co_await tls_.async_read_some(asio::buffer(into.data(), into.size()), kResult);
-  co_return error ? 0 : bytes;
+  co_return count_of(error, bytes);
 }
 
 Task<bool> TlsStream::write(std::string_view bytes) {

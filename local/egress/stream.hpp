@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,17 +17,21 @@ using Socket = asio::ip::tcp::socket;
 class Stream {
  public:
   virtual ~Stream() = default;
-  virtual Task<size_t> read(std::span<char> into) = 0;  // 0: end of stream or failure
+  // 0: the peer ended its sending direction; empty: failure, such as an end that TLS did not tell.
+  virtual Task<std::optional<size_t>> read(std::span<char> into) = 0;
   virtual Task<bool> write(std::string_view bytes) = 0;  // writes all; false on failure
   virtual Task<void> finish() = 0;  // ends the sending direction
+  // From now on a peer can tell from finish() that the socket is closed without it.
+  virtual void show_breaks() = 0;
 };
 
 class PlainStream : public Stream {
  public:
   explicit PlainStream(Socket& socket) : socket_(socket) {}
-  Task<size_t> read(std::span<char> into) override;
+  Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
+  void show_breaks() override;  // by a reset
 
  private:
   Socket& socket_;
@@ -39,9 +44,10 @@ class TlsStream : public Stream {
   Task<bool> accept();
   // Performs the handshake with a server and verifies its certificate for `host`; false on failure.
   Task<bool> connect(std::string host);
-  Task<size_t> read(std::span<char> into) override;
+  Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
+  void show_breaks() override {}  // by the lack of close_notify
 
  private:
   asio::ssl::stream<Socket&> tls_;
