@@ -169,6 +169,7 @@ Task<void> Relay::upload_all() {
   for (;;) {
     const size_t got = co_await body_.read(room);
     const bool ended = got == 0;
+    if (std::chrono::steady_clock::now() - looked_ > kLookEvery) co_await check_open();
     std::string head, tail;
     if (body_framing_.chunked) {
       head = chunk_head(got);
@@ -205,7 +206,7 @@ Task<size_t> Relay::hear() {
 Task<void> Relay::check_open() {
   looked_ = std::chrono::steady_clock::now();
   const bool open = co_await still_open();
-  if (!open) throw cut_off();
+  if (!open) throw Error(ErrorCode::not_found, "the port was closed");
 }
 
 Task<void> Relay::watch() {

@@ -30,11 +30,11 @@ class Relay {
 
   std::string cookie;  // Set-Cookie to add to the response; empty: none
   // Whether the port is still open as it was for this request; called about once a second while
-  // data passes.
+  // data passes in either direction.
   std::function<Task<bool>()> still_open;
 
   // See RelayBody. Throws Error: unavailable (nothing listens, or the program closed the connection
-  // or sent no HTTP) and timeout.
+  // or sent no HTTP), not_found (the port was closed meanwhile), invalid and timeout.
   Task<bool> serve(http::ClientSide& client);
 
  private:
@@ -56,7 +56,7 @@ class Relay {
   Task<void> pass(std::string_view head, std::string_view bytes, std::string_view tail);
   // Reads from the program; 0 when it closed the connection.
   Task<size_t> hear();
-  Task<void> check_open();
+  Task<void> check_open();  // throws Error(not_found)
   Task<void> watch();  // gives the connection up once the port is closed
 
   AnswerFraming framing() const;

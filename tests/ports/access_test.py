@@ -203,6 +203,30 @@ class PortsTest(PortsCase):
                 with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
                     answer.read()
 
+    def test_a_port_closed_before_the_answer_is_not_there(self):
+        box = self.make_box()
+        self.start_app(box)
+        for name, target, body in (("no answer yet", "GET /p/%s/%d/late?seconds=3", False),
+                                   ("an upload without end", "POST /p/%s/%d/echo", True)):
+            with self.subTest(name):
+                token = self.expose(box, PORT)["token"]
+                link = socket.create_connection((self.server.host, self.server.port), timeout=0.2)
+                self.addCleanup(link.close)
+                framing = "Transfer-Encoding: chunked\r\n" if body else ""
+                link.sendall(f"{target % (box, PORT)} HTTP/1.1\r\nHost: x\r\nX-Sandgate-Token: {token}\r\n{framing}\r\n"
+                             .encode())
+                time.sleep(0.5)
+                self.client.ok("DELETE", f"/v1/sandboxes/{box}/ports/{PORT}")
+                got, limit = b"", time.monotonic() + 8
+                while not got and time.monotonic() < limit:
+                    try:
+                        if body:
+                            link.sendall(b"1\r\nx\r\n")
+                        got = link.recv(65536)
+                    except TimeoutError:
+                        pass
+                self.assertTrue(got.startswith(b"HTTP/1.1 404 "), got)
+
     def test_port_traffic_keeps_a_sandbox_awake(self):
         box = self.make_box(idle_timeout_seconds=3)
         self.start_app(box)

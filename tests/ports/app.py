@@ -92,6 +92,10 @@ class App(http.server.BaseHTTPRequestHandler):
             time.sleep(0.3)
         self.wfile.write(b"0\r\n\r\n")
 
+    def on_late(self, query):
+        time.sleep(float(query["seconds"]))
+        self.answer(200, b"late")
+
     def on_informed(self, query):
         self.body()
         self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
