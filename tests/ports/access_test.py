@@ -7,6 +7,7 @@ Exit code 77: nothing could run.
 """
 import http.client
 import os
+import socket
 import struct
 import subprocess
 import sys

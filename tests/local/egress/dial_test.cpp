@@ -48,9 +48,9 @@ class DialTest : public ::testing::Test {
     door->listen(0);
     for (int i = 0; i < 4; ++i) {
       auto& one = fillers_.emplace_back(loop_, asio::ip::tcp::v4());
-      one.non_blocking(true);
-      boost::system::error_code in_progress;
-      one.connect({address, port}, in_progress);
+      one.native_non_blocking(true);
+      const asio::ip::tcp::endpoint endpoint(address, port);
+      connect(one.native_handle(), endpoint.data(), static_cast<socklen_t>(endpoint.size()));
     }
     return door;
   }

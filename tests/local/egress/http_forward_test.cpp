@@ -33,8 +33,7 @@ class HttpForwardTest : public ::testing::Test {
   }
 
   // Answers and ends so; `read` reads at the client until its connection ends, by what it returns.
-  template <class Read>
-  error_code end_at_client(Stream& client, End end, Read read) {
+  error_code end_at_client(Stream& client, End end, const std::function<error_code()>& read) {
     PlainStream upstream(connection_->upstream);
     error_code failure;
     std::thread far([&] {
