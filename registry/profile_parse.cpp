@@ -1,5 +1,7 @@
 #include "registry/profile_parse.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/network_rule.hpp"
 #include "registry/document_fields.hpp"
@@ -10,6 +12,8 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxImages = 64, kMaxSecrets = 64, kMaxVerbs = 64;
+// What a host answers is searched for the values of all its secrets.
+constexpr long kMaxSecretsOfHost = 8;
 
 void read_name(ObjectReader& reader, std::string_view expected, Profile& profile) {
   if (expected.empty()) reader.require("name");
@@ -138,6 +142,8 @@ void read_secret(const Json& item, Problems& problems, const std::string& path, 
     if (!secret.name.empty() && other.name == secret.name)
       reader.problem("name", "appears twice: a secret goes to one host and header");
   if (profile.env.contains(secret.name)) reader.problem("name", "is also set by env");
+  if (std::ranges::count(profile.secrets, secret.host, &SecretBinding::host) == kMaxSecretsOfHost)
+    reader.problem("host", "may have 8 secrets, and this is one more");
   profile.secrets.push_back(std::move(secret));
 }
 

@@ -3,6 +3,13 @@
 #include <algorithm>
 
 namespace sandgate::egress {
+namespace {
+
+// So many bytes at its beginning make a longer value: the rest is hidden as it comes. Between two
+// bytes there may be framing, so what is held back is many times as much.
+constexpr size_t kDecisive = 256;
+
+}  // namespace
 
 Needle::Needle(Secret text) : value(std::move(text)), borders(value.reveal().size()) {
   const std::string& word = value.reveal();
@@ -13,13 +20,13 @@ Needle::Needle(Secret text) : value(std::move(text)), borders(value.reveal().siz
   }
 }
 
-bool Mask::Search::step(char next) {
+size_t Mask::Search::step(char next) {
   const std::string& word = needle->value.reveal();
   while (found > 0 && word[found] != next) found = needle->borders[found - 1];
   if (word[found] == next) ++found;
-  if (found < word.size()) return false;
-  found = needle->borders.back();
-  return true;
+  const size_t matched = found;
+  if (found == word.size()) found = needle->borders.back();
+  return matched >= std::min(word.size(), kDecisive) ? matched : 0;
 }
 
 Mask::Mask(Needles values) {
@@ -31,8 +38,9 @@ std::string Mask::pass(std::string_view bytes) {
   if (!hides()) return std::string(bytes);
   take(bytes);
   size_t keep = 0;
-  for (const Search& search : searches_) keep = std::max(keep, search.found);
-  return release(keep);
+  for (const Search& search : searches_)
+    if (search.found < kDecisive) keep = std::max(keep, search.found);
+  return release(std::min(keep, places_.size()));
 }
 
 std::string Mask::rest() { return release(0); }
@@ -52,12 +60,12 @@ void Mask::say(size_t place) {
   const char said = bytes_[place];
   places_.push_back(place);
   for (Search& search : searches_)
-    if (search.step(said)) hide(search);
+    if (const size_t matched = search.step(said)) hide(search, matched);
 }
 
-// The part that overlaps with the previous match is hidden already.
-void Mask::hide(Search& search) {
-  const size_t begin = places_.size() - search.needle->value.reveal().size();
+// The part that overlaps with the previous match is hidden already, perhaps even returned.
+void Mask::hide(Search& search, size_t matched) {
+  const size_t begin = places_.size() - std::min(matched, places_.size());
   for (size_t i = std::max(search.hidden, begin); i < places_.size(); ++i) bytes_[places_[i]] = '*';
   search.hidden = places_.size();
 }

@@ -22,8 +22,9 @@ using Needles = std::vector<std::shared_ptr<const Needle>>;
 
 // Streaming filter that hides secret values in an upstream's response, in case it echoes requests.
 // Each byte of a value becomes '*', so no length changes, even when chunks split the value. Best
-// effort: it finds literal values only. The time is linear in the bytes, because one loop serves
-// all sandboxes and a tenant may control both the values and the response.
+// effort: it finds literal values only. Of a value above 256 bytes, a beginning of that length is
+// hidden, too, so that no more is ever held back. The time is linear in the bytes, because one loop
+// serves all sandboxes and a tenant may control both the values and the response.
 class Mask {
  public:
   Mask() = default;  // hides nothing
@@ -39,12 +40,13 @@ class Mask {
     size_t found = 0;  // length of the value's prefix matched so far
     size_t hidden = 0;  // index in places_ where the last match ended
 
-    bool step(char next);  // returns whether the byte completes a match
+    // Returns how many bytes up to this one are to be hidden.
+    size_t step(char next);
   };
 
   void take(std::string_view bytes);
   void say(size_t place);
-  void hide(Search& search);
+  void hide(Search& search, size_t matched);
   std::string release(size_t kept_back);
 
   std::vector<Search> searches_;

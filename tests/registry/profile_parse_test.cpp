@@ -167,6 +167,17 @@ TEST(ParseProfile, GathersEverything) {
   EXPECT_EQ(paths_of("[1]"), std::vector<std::string>{""});
 }
 
+TEST(ParseProfile, AHostHasFewSecrets) {
+  const auto with = [](size_t many) {
+    std::string yaml = "{name: a, secrets: [{name: OTHER, host: y.org, header: H}";
+    for (size_t i = 0; i < many; ++i)
+      yaml += ", {name: K" + std::to_string(i) + ", host: x.org, header: H}";
+    return yaml + "]}";
+  };
+  EXPECT_EQ(paths_of(with(8)), std::vector<std::string>());
+  EXPECT_EQ(paths_of(with(9)), std::vector<std::string>{"/secrets/9/host"});
+}
+
 TEST(ParseProfile, RefusesWhatIsTooLarge) {
   try {
     parse_profile_yaml("name: a\ndescription: " + std::string(kMaxProfileBytes, 'x'));

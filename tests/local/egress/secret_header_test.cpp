@@ -172,6 +172,46 @@ TEST(Mask, HidesValuesThatOverlap) {
   }
 }
 
+// Values up to 16 KiB, of which little is held back: each byte may come with framing of its own.
+TEST(Mask, HidesLongValuesAsTheyCome) {
+  std::string value;
+  for (int i = 0; value.size() < 5000; ++i) value += std::to_string(i * i);
+  const std::string aa = std::string(300, 'a') + "secret" + std::string(300, 'a');
+  for (const std::string& one : {value, aa}) {
+    for (const size_t piece : {1u, 7u, 300u, 6000u}) {
+      Mask mask(looking_for({one, "short one"}));
+      const std::string text =
+          "x" + one + one.substr(0, 200) + "y" + one.substr(0, 255) + "a short one" + one + one;
+      std::string shown;
+      size_t held = 0;
+      for (size_t at = 0; at < text.size(); at += piece) {
+        shown += mask.pass(text.substr(at, piece));
+        held = std::max(held, std::min(at + piece, text.size()) - shown.size());
+      }
+      EXPECT_LT(held, 256u);
+      shown += mask.rest();
+      ASSERT_EQ(shown.size(), text.size());
+      EXPECT_EQ(shown.find(one.substr(290, 20)), std::string::npos);
+      EXPECT_EQ(shown.substr(0, 1 + one.size()), "x" + std::string(one.size(), '*'));
+      EXPECT_TRUE(shown.ends_with(" *********" + std::string(2 * one.size(), '*')));
+    }
+  }
+}
+
+TEST(Mask, HoldsLittleBackBehindManyChunks) {
+  const std::string value(16'384, 'v');
+  Mask mask(looking_for({value}));
+  size_t in = 0, out = 0, held = 0;
+  const auto pass = [&](const std::string& bytes) {
+    in += bytes.size();
+    out += mask.pass(bytes).size();
+    held = std::max(held, in - out);
+  };
+  pass("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+  for (size_t i = 0; i < value.size() - 1; ++i) pass("0000000000001\r\nv\r\r\r\r\r\r\r\r\r\r\n");
+  EXPECT_LT(held, 10'000u);
+}
+
 // A tenant's own values, in an answer of its own host: whoever searches naively takes minutes.
 TEST(Mask, TakesNoLongerForTextsThatAreAlmostAValue) {
   const std::string almost = std::string(8192, 'a') + "b" + std::string(8191, 'a');
