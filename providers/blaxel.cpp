@@ -60,6 +60,8 @@ Descriptor BlaxelProvider::descriptor() const {
   return descriptor;
 }
 
+Resources BlaxelProvider::granted(const Resources& asked) const { return blaxel::granted(asked); }
+
 Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
   RestCall call{.path = blaxel::box_path(name)};
   const auto document = co_await api_.find(std::move(call));

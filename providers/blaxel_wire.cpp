@@ -12,13 +12,6 @@ constexpr int64_t kMibPerCore = 2048;
 constexpr int64_t kMibPerDiskGib = 2048;
 constexpr int64_t kMibStep = 1024;
 
-int64_t memory_of(const Resources& resources) {
-  const int64_t least =
-      std::max({resources.memory_mib, in_units(resources.milli_vcpu * kMibPerCore, 1000),
-                resources.disk_gib * kMibPerDiskGib});
-  return in_units(least, kMibStep) * kMibStep;
-}
-
 // In any other state, also one that is not known here, the sandbox exists or is being created.
 bool has_ended(const std::string& status) {
   for (const char* one : {"FAILED", "DEACTIVATING", "DEACTIVATED", "DELETING", "TERMINATED"})
@@ -43,6 +36,15 @@ std::string seconds_text(std::chrono::seconds time) {
 
 }  // namespace
 
+Resources granted(const Resources& asked) {
+  const int64_t least = std::max({asked.memory_mib, in_units(asked.milli_vcpu * kMibPerCore, 1000),
+                                  asked.disk_gib * kMibPerDiskGib});
+  Resources size = asked;
+  size.memory_mib = in_units(least, kMibStep) * kMibStep;
+  size.milli_vcpu = size.memory_mib * 1000 / kMibPerCore;
+  return size;
+}
+
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   check_network(spec.network);
   Json labels = Json::object();
@@ -51,7 +53,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
             {"spec",
              {{"runtime",
                {{"image", spec.image.empty() ? rules.image : spec.image},
-                {"memory", memory_of(spec.resources)},
+                {"memory", granted(spec.resources).memory_mib},
                 {"envs", envs_of(spec)},
                 {"generation", "mk3"},
                 {"ttl", seconds_text(spec.ttl)}}}}}};

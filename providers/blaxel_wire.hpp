@@ -19,6 +19,7 @@ struct CreateRules {
 };
 
 // The vendor derives cores and disk from the memory, which is rounded up to satisfy all three.
+Resources granted(const Resources& asked);
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 // A create from a snapshot, which fixes size and image.
 Json to_fork(const CreateSpec& spec);

@@ -54,6 +54,15 @@ Descriptor CloudflareProvider::descriptor() const {
                     "output is text: bytes that are no UTF-8 are lost"}};
 }
 
+// Every container is the worker's instance type.
+Resources CloudflareProvider::granted(const Resources& asked) const {
+  const DescriptorLimits& type = settings_.limits;
+  return {.milli_vcpu = type.max_milli_vcpu,
+          .memory_mib = type.max_memory_mib,
+          .disk_gib = type.max_disk_gib,
+          .processes = asked.processes};
+}
+
 Task<void> CloudflareProvider::write(std::string id, std::string name, std::string bytes) {
   RestCall call{.method = "PUT",
                 .path = cloudflare::box_path(id) + "/file/" + name,

@@ -46,6 +46,10 @@ Descriptor NorthflankProvider::descriptor() const {
           .listed_every = kNorthflankList};
 }
 
+Resources NorthflankProvider::granted(const Resources& asked) const {
+  return northflank::granted(asked, settings_.rules);
+}
+
 std::string NorthflankProvider::project_path() const {
   const std::string team =
       settings_.team.empty() ? "" : "teams/" + percent_encode(settings_.team) + "/";

@@ -26,6 +26,7 @@ class NorthflankProvider : public LiveInputProvider {
   NorthflankProvider(HttpClient& http, asio::any_io_executor executor, NorthflankSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::vector<BackendSandbox>> list() override;

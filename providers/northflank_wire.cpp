@@ -11,7 +11,7 @@ namespace sandgate::northflank {
 namespace {
 
 struct Plan {
-  const char* id;
+  std::string_view id;
   int64_t milli_vcpu, memory_mib;
 };
 
@@ -26,6 +26,18 @@ constexpr Plan kPlans[] = {
     {"nf-compute-800-32", 8000, 32'768},   {"nf-compute-1200-24", 12'000, 24'576},
     {"nf-compute-800-40", 8000, 40'960},   {"nf-compute-1600-32", 16'000, 32'768},
     {"nf-compute-2000-40", 20'000, 40'960}};
+
+const Plan* cheapest_plan(const Resources& size) {
+  const auto* found = std::ranges::find_if(kPlans, [&](const Plan& plan) {
+    return plan.milli_vcpu >= size.milli_vcpu && plan.memory_mib >= size.memory_mib;
+  });
+  return found == std::end(kPlans) ? nullptr : found;
+}
+
+const Plan* plan_named(std::string_view id) {
+  const auto* found = std::ranges::find(kPlans, id, [](const Plan& plan) { return plan.id; });
+  return found == std::end(kPlans) ? nullptr : found;
+}
 
 // The vendor's range for an expiry, in seconds.
 constexpr int64_t kLeastExpiry = 300, kMostExpiry = 604'800;
@@ -47,10 +59,17 @@ std::string bytes_of_text(std::string text) {
 }  // namespace
 
 std::string to_plan(const Resources& resources) {
-  for (const Plan& plan : kPlans)
-    if (plan.milli_vcpu >= resources.milli_vcpu && plan.memory_mib >= resources.memory_mib)
-      return plan.id;
+  if (const Plan* plan = cheapest_plan(resources)) return std::string(plan->id);
   throw Error(ErrorCode::no_capacity, "northflank has no plan of that size");
+}
+
+Resources granted(const Resources& asked, const CreateRules& rules) {
+  const Plan* plan = rules.plan.empty() ? cheapest_plan(asked) : plan_named(rules.plan);
+  Resources size = asked;
+  if (!plan) return size;  // unknown, or none: the create says so
+  size.milli_vcpu = plan->milli_vcpu;
+  size.memory_mib = plan->memory_mib;
+  return size;
 }
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {

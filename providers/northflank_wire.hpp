@@ -22,6 +22,8 @@ struct CreateRules {
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 // Returns the cheapest plan of at least that size; throws Error(no_capacity) if there is none.
 std::string to_plan(const Resources& resources);
+// The size of the plan that a create of `asked` gets.
+Resources granted(const Resources& asked, const CreateRules& rules);
 
 struct Box {
   BackendSandbox sandbox;

@@ -23,6 +23,9 @@ class Provider {
   // A snapshot of the capabilities, which can change at run time (remote gateway, re-probed
   // machine).
   virtual Descriptor descriptor() const = 0;
+  // What a sandbox gets, and its vendor bills, when `asked` is: vendors round sizes up. At least
+  // `asked`; this implementation returns it.
+  virtual Resources granted(const Resources& asked) const;
 
   virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
   // For backends that use Sandgate's id as their own: the result create(spec) has if it succeeds.

@@ -52,6 +52,8 @@ Descriptor RunloopProvider::descriptor() const {
   return descriptor;
 }
 
+Resources RunloopProvider::granted(const Resources& asked) const { return runloop::granted(asked); }
+
 Task<std::optional<runloop::Box>> RunloopProvider::box_of(std::string id) {
   RestCall call{.path = runloop::box_path(id)};
   const auto document = co_await api_.find(std::move(call));

@@ -21,6 +21,7 @@ class RunloopProvider : public ShellProvider {
   RunloopProvider(HttpClient& http, asio::any_io_executor executor, RunloopSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::vector<BackendSandbox>> list() override;

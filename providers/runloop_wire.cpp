@@ -5,22 +5,27 @@ namespace {
 
 int64_t even(int64_t value) { return value + value % 2; }
 
-// The vendor's sizes: half a core, one, or an even number; memory from two to eight times the
-// cores; an even disk.
-Json to_size(const Resources& resources) {
-  const int64_t milli = resources.milli_vcpu;
-  const int64_t cores = milli <= 1000 ? 1 : even(in_units(milli, 1000));
-  const Json cpu = milli <= 500 ? Json(0.5) : Json(cores);
-  const int64_t least = milli <= 500 ? 1 : 2 * cores;
-  const int64_t asked = in_units(resources.memory_mib, 1024);
-  const int64_t memory = std::max(least, asked <= 1 ? 1 : even(asked));
+constexpr int64_t kHalfACore = 500, kMibPerGb = 1024;
+
+Json to_size(const Resources& size) {
+  const bool half = size.milli_vcpu == kHalfACore;
   return {{"resource_size_request", "CUSTOM_SIZE"},
-          {"custom_cpu_cores", cpu},
-          {"custom_gb_memory", memory},
-          {"custom_disk_size", std::max<int64_t>(2, even(resources.disk_gib))}};
+          {"custom_cpu_cores", half ? Json(0.5) : Json(size.milli_vcpu / 1000)},
+          {"custom_gb_memory", size.memory_mib / kMibPerGb},
+          {"custom_disk_size", std::max<int64_t>(2, even(size.disk_gib))}};
 }
 
 }  // namespace
+
+Resources granted(const Resources& asked) {
+  const bool half = asked.milli_vcpu <= kHalfACore;
+  const int64_t cores = asked.milli_vcpu <= 1000 ? 1 : even(in_units(asked.milli_vcpu, 1000));
+  const int64_t memory = in_units(asked.memory_mib, kMibPerGb);
+  Resources size = asked;
+  size.milli_vcpu = half ? kHalfACore : cores * 1000;
+  size.memory_mib = std::max(half ? 1 : 2 * cores, memory <= 1 ? 1 : even(memory)) * kMibPerGb;
+  return size;
+}
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   const bool deny = spec.network.fallback == NetworkDefault::deny;
@@ -28,7 +33,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
     throw Error(ErrorCode::unsupported, "runloop has no such network policy");
   Json metadata = spec.metadata;
   put_tags(metadata, spec.sandbox_id, spec.installation);
-  Json launch = to_size(spec.resources);
+  Json launch = to_size(granted(spec.resources));
   launch["keep_alive_time_seconds"] = std::max<int64_t>(spec.ttl.count(), rules.keep_alive_seconds);
   if (deny) launch["network_policy_id"] = rules.deny_policy;
   Json body{{"name", spec.sandbox_id},

@@ -18,6 +18,9 @@ struct CreateRules {
   int64_t keep_alive_seconds = 86'400;
 };
 
+// The vendor's sizes: half a core, one, or an even number; memory from two to eight times the
+// cores. The disk, an even number, counts as asked: its snapshots are compared by that.
+Resources granted(const Resources& asked);
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 
 struct Box {

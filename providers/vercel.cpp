@@ -48,6 +48,8 @@ Descriptor VercelProvider::descriptor() const {
   return descriptor;
 }
 
+Resources VercelProvider::granted(const Resources& asked) const { return vercel::granted(asked); }
+
 std::string VercelProvider::with_team(std::string path) const {
   path += path.find('?') == std::string::npos ? '?' : '&';
   path += settings_.team.starts_with("team_") ? "teamId=" : "slug=";

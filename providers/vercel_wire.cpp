@@ -27,13 +27,6 @@ int64_t number_of(const Json& document, const char* name) {
   return value.is_number() ? value.get<int64_t>() : 0;
 }
 
-// The vendor offers one core or an even number.
-int64_t to_cores(const Resources& resources) {
-  const int64_t cores = std::max(in_units(resources.milli_vcpu, 1000),
-                                 in_units(resources.memory_mib, kMemoryPerCore));
-  return cores <= 1 ? 1 : cores + cores % 2;
-}
-
 Session to_session(const Json& sandbox, const Json& session) {
   Session result;
   result.id = text_of(session, "id");
@@ -58,6 +51,16 @@ bool is_ours(const Json& args) {
 
 }  // namespace
 
+Resources granted(const Resources& asked) {
+  const int64_t least =
+      std::max(in_units(asked.milli_vcpu, 1000), in_units(asked.memory_mib, kMemoryPerCore));
+  const int64_t cores = least <= 1 ? 1 : least + least % 2;
+  Resources size = asked;
+  size.milli_vcpu = cores * 1000;
+  size.memory_mib = cores * kMemoryPerCore;
+  return size;
+}
+
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
     throw Error(ErrorCode::unsupported, "vercel has no rules for hosts and ports");
@@ -71,7 +74,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
             {"ports", Json::array()},
             {"persistent", true},
             {"timeout", std::max<int64_t>(1, spec.ttl.count()) * 1000},
-            {"resources", {{"vcpus", to_cores(spec.resources)}}},
+            {"resources", {{"vcpus", granted(spec.resources).milli_vcpu / 1000}}},
             {"networkPolicy", {{"mode", deny ? "deny-all" : "allow-all"}}},
             {"snapshotExpiration", rules.snapshot_days * kMsPerDay}};
   if (!rules.region.empty()) body["region"] = rules.region;

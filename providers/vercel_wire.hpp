@@ -20,6 +20,8 @@ struct CreateRules {
   int64_t snapshot_days = 7;  // how long the vendor keeps the disk of a paused sandbox
 };
 
+// The vendor offers one core or an even number, each with its share of the memory.
+Resources granted(const Resources& asked);
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 // The tags that link a sandbox's session to the snapshot about to be made of it. `snapshot_id` is
 // ours; empty removes the link.

@@ -112,7 +112,7 @@ Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::st
 void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
                const Profile& profile, Time at) {
   const Deployment& one = *candidate.deployment;
-  const Resources& size = profile.resources;
+  const Resources size = one.granted(profile.resources);
   const std::string region = one.region();
   const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
   const std::chrono::seconds ttl(profile.ttl_seconds);

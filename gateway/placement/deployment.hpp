@@ -27,6 +27,10 @@ struct Deployment {
   std::shared_ptr<Account> account;  // shared limiter; null: unlimited
   AccountLimits account_limits;
 
+  // What is priced and metered of a sandbox that asked for these.
+  Resources granted(const Resources& asked) const {
+    return backend ? backend->granted(asked) : asked;
+  }
   DeploymentKey key() const { return {name, tenant}; }  // unique
   std::string region() const {
     return descriptor.regions.empty() ? std::string() : descriptor.regions.front();

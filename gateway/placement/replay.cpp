@@ -116,7 +116,7 @@ void Replay::compare_costs(const RecordedRequest& request, const Deployment& cho
       request.resources, request.at, request.ran);
   const auto after = charge_of_run(
       *prices_, {tenant_.value, chosen.provider, chosen.name, region, chosen.tenant.has_value()},
-      resources, request.at, request.ran);
+      chosen.granted(resources), request.at, request.ran);
   if (!before || !after || before->currency != after->currency) return;
   if (report_.compared == 0) report_.currency = before->currency;
   if (before->currency != report_.currency) return;

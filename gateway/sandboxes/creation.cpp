@@ -185,6 +185,7 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   const Deployment& deployment = *placed.deployment;
   record.deployment = deployment.name;
   record.provider = deployment.provider;
+  record.resources = deployment.granted(record.resources);
   record.backend_id = placed.sandbox.backend_id;
   record.isolation = placed.sandbox.isolation;
   record.region = placed.sandbox.region.empty() ? deployment.region() : placed.sandbox.region;

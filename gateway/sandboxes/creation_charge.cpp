@@ -9,10 +9,10 @@ namespace {
 constexpr std::chrono::minutes kUntilRunning{2};
 
 // The run begins, and is rated, somewhat later than its cost is reserved.
-RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope,
-                       const SandboxRecord& record, Time at, const std::string& currency) {
-  return most_to_set_aside(prices, scope, record.resources, at, kUntilRunning,
-                           std::chrono::seconds(record.ttl_seconds), currency);
+RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
+                       int64_t ttl_seconds, Time at, const std::string& currency) {
+  return most_to_set_aside(prices, scope, size, at, kUntilRunning,
+                           std::chrono::seconds(ttl_seconds), currency);
 }
 
 // Refers to its arguments.
@@ -31,9 +31,11 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
     if (!candidate.eligible()) continue;
     const std::string region = candidate.deployment->region();
     const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
-    auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
+    const Resources size = candidate.deployment->granted(wanted.resources);
+    auto charge = charge_per_hour(*prices, scope, size, at);
     if (!charge) continue;
-    const RunCharge most = most_charged(*prices, scope, wanted, at, charge->currency);
+    const RunCharge most =
+        most_charged(*prices, scope, size, wanted.ttl_seconds, at, charge->currency);
     // A free run has no currency of its own, so all currencies it may be charged in are others.
     const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
     const std::string currency = is_free ? std::string() : charge->currency;
@@ -60,9 +62,11 @@ bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const Sand
     if (!candidate.eligible()) continue;
     const std::string region = candidate.deployment->region();
     const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
-    const auto charge = charge_per_hour(*prices, scope, wanted.resources, at);
+    const Resources size = candidate.deployment->granted(wanted.resources);
+    const auto charge = charge_per_hour(*prices, scope, size, at);
     if (!left || !charge || charge->currency != currency) continue;
-    if (most_charged(*prices, scope, wanted, at, currency).charge <= *left) continue;
+    const RunCharge most = most_charged(*prices, scope, size, wanted.ttl_seconds, at, currency);
+    if (most.charge <= *left) continue;
     candidate.rejected_because.push_back("budget");
     any = true;
   }
@@ -71,7 +75,8 @@ bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const Sand
 
 RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed) {
   const PriceScope scope = price_scope_of(parts.deployments, placed);
-  return most_charged(*parts.prices.snapshot(), scope, placed, parts.clock.now(), placed.currency);
+  return most_charged(*parts.prices.snapshot(), scope, placed.resources, placed.ttl_seconds,
+                      parts.clock.now(), placed.currency);
 }
 
 }  // namespace sandgate

@@ -97,6 +97,17 @@ TEST(SandboxBudgets, ARiseThatIsPublishedAlreadyIsSetAsideFor) {
   EXPECT_EQ(world.sql("SELECT reserved BETWEEN 290 AND 311 FROM budget"), "t");
 }
 
+TEST(SandboxBudgets, WhatTheVendorGivesIsSetAsideFor) {
+  test::World world;
+  PayingReplica replica(world);
+  for (const auto& backend : {world.a, world.b}) backend->give({4000, 512, 2, 512});
+  replica.put(world.tenant, R"({"amount":"1","currency":"USD","window":"total"})");
+  EXPECT_NE(refusal(replica, world), "") << "four times the 0.6 of one processor";
+  replica.put(world.tenant, R"({"amount":"3","currency":"USD","window":"total"})");
+  EXPECT_EQ(run(replica.lifecycle.create(small_order(world))).charge_per_hour, "14.4");
+  EXPECT_EQ(world.sql("SELECT reserved BETWEEN 2.3 AND 2.5 FROM budget"), "t");
+}
+
 TEST(SandboxBudgets, WhatIsSetAsideIsWhatTheDecisionExpects) {
   test::World world;
   PayingReplica replica(world);

@@ -33,6 +33,19 @@ TEST(Lifecycle, CreatesMetersAndKills) {
   EXPECT_EQ(code_of(foreign), ErrorCode::not_found);
 }
 
+TEST(Lifecycle, WhatTheVendorGivesIsShownAndMetered) {
+  World world;
+  const Resources given{2000, 4096, 10, 512};
+  world.a->give(given);
+  const SandboxRecord made = world.create();
+  EXPECT_EQ(made.resources, given);
+  EXPECT_EQ(world.row(made.id).resources, given);
+  EXPECT_EQ(
+      world.sql("SELECT concat_ws(' ', milli_vcpu, memory_mib, disk_gib) FROM metered_sandbox"),
+      "2000 4096 10");
+  EXPECT_NE(world.a->last_spec().resources, given) << "what was asked for";
+}
+
 TEST(Lifecycle, ACreateBelongsToTheTraceOfItsRequest) {
   World world;
   const auto trace = std::make_shared<const Trace>(Trace{"00-parent", ""});

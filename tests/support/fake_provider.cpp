@@ -119,6 +119,13 @@ Task<BackendSandbox> FakeProvider::create(CreateSpec spec) {
   co_return made;
 }
 
+Resources FakeProvider::granted(const Resources& asked) const {
+  return {.milli_vcpu = std::max(asked.milli_vcpu, least_.milli_vcpu),
+          .memory_mib = std::max(asked.memory_mib, least_.memory_mib),
+          .disk_gib = std::max(asked.disk_gib, least_.disk_gib),
+          .processes = asked.processes};
+}
+
 std::optional<BackendSandbox> FakeProvider::foreseen(const CreateSpec& spec) const {
   std::lock_guard lock(mutex_);
   if (foreseen_.empty()) return std::nullopt;

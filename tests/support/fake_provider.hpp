@@ -29,6 +29,8 @@ class FakeProvider : public Provider {
 
   void fail_creates(Fault fault, ErrorCode code = ErrorCode::unavailable,
                     std::chrono::milliseconds delay = {});
+  // Sandboxes get that size at least.
+  void give(Resources least) { least_ = least; }
   void foresee(std::string backend_id) { foreseen_ = std::move(backend_id); }  // empty: nothing
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
   void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched off
@@ -61,6 +63,7 @@ class FakeProvider : public Provider {
   size_t snapshots() const;
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
@@ -105,6 +108,7 @@ class FakeProvider : public Provider {
   std::optional<Time> made_at_;
   int next_ = 0;
   std::string foreseen_;
+  Resources least_{0, 0, 0, 0};
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};

@@ -23,6 +23,8 @@ TEST(BlaxelWire, MemoryIsEnoughForProcessorsAndDisk) {
   EXPECT_EQ(memory(250, 3000, 1), 3072);
   EXPECT_EQ(memory(1750, 512, 1), 4096);
   EXPECT_EQ(memory(1000, 512, 3), 6144);
+  EXPECT_EQ(granted({1000, 512, 2}), (Resources{2000, 4096, 2})) << "and priced";
+  EXPECT_EQ(granted({250, 3000, 1}), (Resources{1500, 3072, 1}));
 }
 
 TEST(BlaxelWire, ACreateIsNamedByOurId) {

@@ -12,6 +12,9 @@ TEST(NorthflankWire, TheCheapestPlanThatFitsIsTaken) {
   EXPECT_EQ(to_plan({3000, 9000, 1}), "nf-compute-400-16");
   EXPECT_EQ(to_plan({20'000, 40'960, 1}), "nf-compute-2000-40");
   EXPECT_THROW(to_plan({1000, 65'536, 1}), Error);
+  EXPECT_EQ(granted({250, 512, 5}, {}), (Resources{500, 1024, 5})) << "and priced";
+  EXPECT_EQ(granted({250, 512}, {.plan = "nf-compute-200"}), (Resources{2000, 4096}));
+  EXPECT_EQ(granted({250, 512}, {.plan = "unknown"}), (Resources{250, 512}));
 }
 
 TEST(NorthflankWire, ACreateCarriesOurIdItsSizeAndItsEnd) {

@@ -25,6 +25,8 @@ TEST(VercelWire, CoresBringTheirMemory) {
   EXPECT_EQ(cores(1000, 2049), 2);
   EXPECT_EQ(cores(2250, 512), 4);
   EXPECT_EQ(cores(500, 8192), 4);
+  EXPECT_EQ(granted({250, 512}), (Resources{1000, 2048})) << "and priced";
+  EXPECT_EQ(granted({2250, 512}), (Resources{4000, 8192}));
 }
 
 TEST(VercelWire, ACreateCarriesOurIdAndThePolicy) {
