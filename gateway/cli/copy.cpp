@@ -73,13 +73,17 @@ void upload_tree(const Context& context, const Client& client, const fs::path& s
                  const Place& target) {
   Progress progress(context.console(), source.filename().string(), bytes_below(source));
   client.post(sandbox_path(target.sandbox) + "/files/mkdir", {{"path", target.path}});
-  Pipe tar(Pipe::Direction::from_thread, [&](int fd) { pack(source, fd); });
+  std::vector<fs::path> left_out;
+  Pipe tar(Pipe::Direction::from_thread, [&](int fd) { left_out = pack(source, fd); });
   client.call({.method = "PUT",
                .path = files_path(target, "/archive"),
                .content_type = "application/x-tar",
                .upload = [&](char* into, size_t room) { return tar.read(into, room); },
                .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
   tar.finish();
+  for (const fs::path& name : left_out)
+    context.console().err << "left out: " << printable(name.string())
+                          << " is no file, directory or symbolic link\n";
 }
 
 void download_file(const Context& context, const Client& client, const Place& source,

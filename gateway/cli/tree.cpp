@@ -29,36 +29,44 @@ using Entry = std::unique_ptr<archive_entry, decltype(&archive_entry_free)>;
   throw Error(code, path + ": " + (reason ? reason : "the archive is broken"));
 }
 
-void pack_bytes(const fs::path& path, archive* writer) {
+// Throws also if the file shrinks meanwhile: libarchive would fill the rest with zeros.
+void pack_bytes(const fs::path& path, la_int64_t size, archive* writer) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) throw Error(ErrorCode::internal, "cannot read " + path.string());
   const std::unique_ptr<const int, void (*)(const int*)> closer(&fd,
                                                                 [](const int* f) { ::close(*f); });
   std::array<char, kBlockBytes> block;
-  for (ssize_t got = ::read(fd, block.data(), block.size()); got != 0;
-       got = ::read(fd, block.data(), block.size())) {
+  for (la_int64_t left = size; left > 0;) {
+    const ssize_t got = ::read(fd, block.data(), block.size());
     if (got < 0) throw Error(ErrorCode::internal, "cannot read " + path.string());
+    if (got == 0)
+      throw Error(ErrorCode::internal, path.string() + " became shorter while it was read");
     if (archive_write_data(writer, block.data(), static_cast<size_t>(got)) < 0)
       fail(ErrorCode::internal, path.string(), writer);
+    left -= got;
   }
 }
 
-void pack_entry(const fs::path& path, const fs::path& name, archive* disk, archive* writer) {
+// Returns whether the entry is of a kind that is copied.
+bool pack_entry(const fs::path& path, const fs::path& name, archive* disk, archive* writer) {
   const Entry entry(archive_entry_new(), &archive_entry_free);
   archive_entry_copy_sourcepath(entry.get(), path.c_str());
   archive_entry_copy_pathname(entry.get(), path.c_str());
   if (archive_read_disk_entry_from_file(disk, entry.get(), -1, nullptr) != ARCHIVE_OK)
     fail(ErrorCode::internal, path.string(), disk);
   const auto type = archive_entry_filetype(entry.get());
-  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) return;
+  if (type != AE_IFREG && type != AE_IFDIR && type != AE_IFLNK) return false;
   archive_entry_copy_pathname(entry.get(), name.c_str());
+  // The format has no times before 1970.
+  if (archive_entry_mtime(entry.get()) < 0) archive_entry_set_mtime(entry.get(), 0, 0);
   archive_entry_set_uid(entry.get(), 0);
   archive_entry_set_gid(entry.get(), 0);
   archive_entry_set_uname(entry.get(), nullptr);
   archive_entry_set_gname(entry.get(), nullptr);
   if (archive_write_header(writer, entry.get()) != ARCHIVE_OK)
     fail(ErrorCode::internal, path.string(), writer);
-  if (type == AE_IFREG) pack_bytes(path, writer);
+  if (type == AE_IFREG) pack_bytes(path, archive_entry_size(entry.get()), writer);
+  return true;
 }
 
 // The path for an entry of an untrusted archive. Throws for a name that leads outside.
@@ -116,18 +124,29 @@ uint64_t bytes_below(const fs::path& directory) {
   return bytes;
 }
 
-void pack(const fs::path& directory, int fd) {
+std::vector<fs::path> pack(const fs::path& directory, int fd) {
   const Writer writer(archive_write_new(), &archive_write_free);
-  archive_write_set_format_pax_restricted(writer.get());
+  // Here a name is its bytes, while pax wants characters, which a locale would have to explain.
+  archive_write_set_format_gnutar(writer.get());
   archive_write_set_bytes_per_block(writer.get(), kBlockBytes);
   if (archive_write_open_fd(writer.get(), fd) != ARCHIVE_OK)
     fail(ErrorCode::internal, directory.string(), writer.get());
   const Reader disk(archive_read_disk_new(), &archive_read_free);
   archive_read_disk_set_symlink_physical(disk.get());
-  for (const auto& entry : fs::recursive_directory_iterator(directory))
-    pack_entry(entry.path(), entry.path().lexically_relative(directory), disk.get(), writer.get());
+  std::vector<fs::path> left_out;
+  try {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      const fs::path name = entry.path().lexically_relative(directory);
+      if (!pack_entry(entry.path(), name, disk.get(), writer.get())) left_out.push_back(name);
+    }
+  } catch (...) {
+    // Otherwise freeing the writer would complete the entry with zeros and end the archive.
+    archive_write_fail(writer.get());
+    throw;
+  }
   if (archive_write_close(writer.get()) != ARCHIVE_OK)
     fail(ErrorCode::internal, directory.string(), writer.get());
+  return left_out;
 }
 
 void unpack(int fd, const fs::path& directory) {
@@ -144,7 +163,8 @@ void unpack(int fd, const fs::path& directory) {
     archive_entry* entry = nullptr;
     const int got = archive_read_next_header(reader.get(), &entry);
     if (got == ARCHIVE_EOF) break;
-    if (got < ARCHIVE_OK) fail(ErrorCode::invalid, "the sandbox's archive", reader.get());
+    // A warning is about a name that is no text in this locale; its bytes are there nevertheless.
+    if (got < ARCHIVE_WARN) fail(ErrorCode::invalid, "the sandbox's archive", reader.get());
     unpack_entry(entry, reader.get(), disk.get(), place);
   }
   if (archive_write_close(disk.get()) < ARCHIVE_OK)

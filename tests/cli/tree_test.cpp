@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <fstream>
@@ -33,12 +34,12 @@ struct TreeTest : testing::Test {
     return text.str();
   }
   // A tar stream with one entry, as a hostile sandbox would make it.
-  static std::string one_entry(const std::string& name, unsigned type,
-                               const std::string& link = "") {
+  static std::string one_entry(const std::string& name, unsigned type, const std::string& link = "",
+                               int (*set_format)(archive*) = &archive_write_set_format_ustar) {
     std::string bytes(10240, '\0');
     size_t used = 0;
     auto* writer = archive_write_new();
-    archive_write_set_format_ustar(writer);
+    set_format(writer);
     archive_write_open_memory(writer, bytes.data(), bytes.size(), &used);
     auto* entry = archive_entry_new();
     archive_entry_set_pathname(entry, name.c_str());
@@ -52,6 +53,13 @@ struct TreeTest : testing::Test {
     archive_write_free(writer);
     bytes.resize(used);
     return bytes;
+  }
+  void carry_over() {
+    Pipe out(Pipe::Direction::from_thread, [this](int fd) { pack(root / "from", fd); });
+    Pipe in(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+    char block[4096];
+    while (const size_t got = out.read(block, sizeof block)) in.write({block, got});
+    in.finish();
   }
   void unpack_one(const std::string& name, unsigned type, const std::string& link = "") {
     Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
@@ -68,19 +76,66 @@ TEST_F(TreeTest, ComesBackAsItWas) {
   fs::permissions(root / "from/a.txt", fs::perms(0750));
   fs::create_symlink("deep/b", root / "from/link");
 
-  {
-    Pipe out(Pipe::Direction::from_thread, [this](int fd) { pack(root / "from", fd); });
-    Pipe in(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
-    char block[4096];
-    while (const size_t got = out.read(block, sizeof block)) in.write({block, got});
-    in.finish();
-  }
+  carry_over();
 
   EXPECT_EQ(read("to/a.txt"), "hello");
   EXPECT_EQ(read("to/deep/b").size(), 300'000u);
   EXPECT_EQ(fs::status(root / "to/a.txt").permissions(), fs::perms(0750));
   EXPECT_EQ(fs::read_symlink(root / "to/link"), "deep/b");
   EXPECT_EQ(bytes_below(root / "from"), 300'005u);
+}
+
+// In any locale: not UTF-8, and in two pieces what some would put together.
+TEST_F(TreeTest, NamesKeepTheirBytes) {
+  const std::string deep(150, 'd');
+  for (const std::string& name : {std::string("\xc3\xa4\xc3\xb6.txt"), std::string("A\xcc\x88"),
+                                  std::string("\xff\xfe"), deep + "\xc3\xa4", deep + "\xff"}) {
+    write("from/" + name, name);
+    fs::create_symlink(name, root / ("from/" + name + ".link"));
+  }
+
+  carry_over();
+
+  for (const auto& entry : fs::directory_iterator(root / "from"))
+    EXPECT_TRUE(fs::exists(root / "to" / entry.path().filename())) << entry.path();
+  EXPECT_EQ(read("to/\xff\xfe"), "\xff\xfe");
+  EXPECT_EQ(fs::read_symlink(root / ("to/" + deep + "\xff.link")), deep + "\xff");
+}
+
+// Other programs write names as pax records.
+TEST_F(TreeTest, NamesOfPaxKeepTheirBytes) {
+  const std::string name = std::string(150, 'd') + "\xc3\xa4\xff";
+  Pipe tar(Pipe::Direction::to_thread, [this](int fd) { unpack(fd, root / "to"); });
+  tar.write(one_entry(name, AE_IFREG, "", &archive_write_set_format_pax));
+  tar.finish();
+  EXPECT_TRUE(fs::exists(root / "to" / name));
+}
+
+TEST_F(TreeTest, WhatFailsIsNotSentAsComplete) {
+  write("from/a", std::string(300'000, 'a'));
+  std::string sent;
+  Pipe out(Pipe::Direction::from_thread, [this](int fd) { pack(root / "from", fd); });
+  char block[4096];
+  const auto read_all = [&] {
+    while (const size_t got = out.read(block, sizeof block)) {
+      if (sent.empty()) fs::resize_file(root / "from/a", 10);
+      sent.append(block, got);
+    }
+  };
+  EXPECT_THROW(read_all(), Error);
+  EXPECT_LT(sent.size(), 300'000u);
+}
+
+TEST_F(TreeTest, PipesAreLeftOutAndNamed) {
+  ASSERT_EQ(::mkfifo((root / "from/deep/fifo").c_str(), 0600), 0);
+  write("from/a", "a");
+  std::vector<fs::path> left_out;
+  {
+    Pipe out(Pipe::Direction::from_thread, [&](int fd) { left_out = pack(root / "from", fd); });
+    char block[4096];
+    while (out.read(block, sizeof block) > 0) continue;
+  }
+  EXPECT_EQ(left_out, std::vector<fs::path>{"deep/fifo"});
 }
 
 TEST_F(TreeTest, NothingLeadsOutside) {
