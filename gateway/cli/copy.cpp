@@ -130,8 +130,19 @@ void download_tree(const Context& context, const Client& client, const Place& so
   tar.finish();
 }
 
+bool is_directory(const Client& client, const Place& place) {
+  try {
+    return cell(client.get(files_path(place, "/stat")), "/type") == "directory";
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::not_found) throw;
+    return false;
+  }
+}
+
 void upload(const Context& context, const Client& client, const std::string& source, Place target) {
   if (source == kStream) return upload_stream(client, target);
+  const bool named = !target.path.empty() && !target.path.ends_with('/');
+  if (named && is_directory(client, target)) target.path += '/';
   target.path = target_path(target.path, source);
   if (fs::is_directory(source)) return upload_tree(context, client, source, target);
   upload_file(context, client, source, target);
@@ -177,7 +188,7 @@ void add_copy_command(CLI::App& app, const ContextPtr& context) {
       ->required();
   command
       ->add_option("DST", options->to,
-                   "ID:PATH, or local path; DIR/ keeps the name; - is standard output")
+                   "ID:PATH, or local path; a directory keeps the name; - is standard output")
       ->required();
   context->on(*command, [context, options] {
     copy(*context, options->from, options->to);

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
+#include <cstdio>
+#include <fstream>
 #include <iostream>
 #include <sstream>
 
@@ -59,6 +63,20 @@ TEST(Copy, StandardInputBecomesAFile) {
   EXPECT_EQ(server.requests[0].method, "PUT");
   EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");
   EXPECT_EQ(server.requests[0].body, bytes);
+}
+
+// As cp does.
+TEST(Copy, ADirectoryThatIsThereIsCopiedInto) {
+  const std::string id = make_id("sb");
+  const std::string source = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  std::ofstream(source) << "hello";
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("/stat?") == std::string::npos) return ScriptedServer::json(200, "{}");
+    return ScriptedServer::json(200, R"({"type":"directory"})");
+  });
+  EXPECT_EQ(tell(server.url(), {"cp", source.c_str(), (id + ":there").c_str()}).exit_code, 0);
+  EXPECT_NE(server.requests.back().target.find("path=there%2Fcli-copy-"), std::string::npos);
+  std::remove(source.c_str());
 }
 
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
