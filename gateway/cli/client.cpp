@@ -1,25 +1,11 @@
 #include "gateway/cli/client.hpp"
 
-#include <csignal>
-
-#include <atomic>
 #include <cctype>
 
 #include "gateway/cli/transfer.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-std::atomic<bool> interrupt_seen{false};
-static_assert(std::atomic<bool>::is_always_lock_free);
-
-void mask_interrupts(int how) {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(how, &signals, nullptr);
-}
 
 // Removes control characters, so that a server's text stays on one line of the terminal.
 std::string one_line(std::string text) {
@@ -63,24 +49,6 @@ Error problem_error(const Reply& reply) {
 }
 
 }  // namespace
-
-bool interrupted() { return interrupt_seen; }
-
-void hold_interrupts() { mask_interrupts(SIG_BLOCK); }
-
-void catch_interrupts() {
-  struct sigaction action = {};
-  action.sa_handler = [](int) { interrupt_seen = true; };
-  sigaction(SIGINT, &action, nullptr);
-  sigaction(SIGTERM, &action, nullptr);
-  mask_interrupts(SIG_UNBLOCK);
-}
-
-void end_interrupt() {
-  interrupt_seen = false;
-  std::signal(SIGINT, SIG_DFL);
-  std::signal(SIGTERM, SIG_DFL);
-}
 
 Json Reply::json() const {
   Json value = Json::parse(body, nullptr, false);

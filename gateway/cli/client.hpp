@@ -13,17 +13,6 @@
 
 namespace sandgate::cli {
 
-// Whether Ctrl-C or SIGTERM arrived since catch_interrupts(). A running transfer then ends with
-// Error(timeout) "interrupted".
-bool interrupted();
-// Blocks SIGINT and SIGTERM until catch_interrupts().
-void hold_interrupts();
-// Makes these signals set the flag instead of ending the program.
-void catch_interrupts();
-// Clears the flag and restores the default actions, so that cleanup (a kill) can run; a second
-// Ctrl-C ends the program at once.
-void end_interrupt();
-
 // A source of bytes to send: fills `into` and returns the number of bytes, 0 at the end.
 using Upload = std::function<size_t(char* into, size_t size)>;
 using Download = std::function<void(std::string_view bytes)>;

@@ -81,6 +81,18 @@ std::vector<std::string> asked_words(int argc, const char* const* argv) {
   return words;
 }
 
+// A full disk may show only when the last bytes leave their buffer.
+ExitCode checked_output(ExitCode code) {
+  if (code != 0) return code;
+  try {
+    cli::write_out(std::cout, "");
+    return code;
+  } catch (const Error& error) {
+    std::cerr << "sandgate: " << error.what() << "\n";
+    return 1;
+  }
+}
+
 }  // namespace
 
 void add_client_commands(CLI::App& app, ExitCode& exit_code,
@@ -118,9 +130,9 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv, const Exi
     std::ranges::reverse(words);  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : 0;
+    return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : checked_output(0);
   }
-  return exit_code;
+  return checked_output(exit_code);
 }
 
 }  // namespace sandgate

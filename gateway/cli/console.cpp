@@ -2,8 +2,13 @@
 
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
+
+#include "gateway/cli/interrupt.hpp"
+#include "gateway/core/error.hpp"
 
 namespace sandgate::cli {
 namespace {
@@ -38,6 +43,20 @@ Console Console::standard() {
 std::string Console::styled(std::string_view text, Style style) const {
   if (!terminal) return std::string(text);
   return "\x1b[" + std::string(code_of(style)) + "m" + std::string(text) + "\x1b[0m";
+}
+
+void write_out(std::ostream& stream, std::string_view bytes) {
+  const bool lost_before = !stream;
+  stream.clear();  // or flushing would not tell why
+  errno = 0;
+  stream << bytes << std::flush;
+  if (stream && !lost_before) return;
+  const int why = errno;
+  stream.clear();
+  if (why == EPIPE) note_broken_pipe();
+  throw Error(ErrorCode::quota_exceeded,
+              std::string("cannot write all of the output: ") +
+                  (why == 0 ? "some of it was lost" : std::strerror(why)));
 }
 
 std::string printable(std::string_view text) {

@@ -26,6 +26,11 @@ class Console {
   const bool error_terminal;
 };
 
+// Writes the bytes and what is buffered before them. Throws Error(quota_exceeded) with the reason
+// if not everything written to the stream so far has arrived. A reader that has gone counts as an
+// interrupt, too.
+void write_out(std::ostream& stream, std::string_view bytes);
+
 // Replaces control characters in a server's text, because they could control the terminal.
 std::string printable(std::string_view text);
 

@@ -111,12 +111,9 @@ void download_file(const Context& context, const Client& client, const Place& so
 }
 
 void download_stream(const Context& context, const Client& client, const Place& source) {
-  std::ostream& out = context.console().out;
   client.call({.path = files_path(source), .download = [&](std::string_view bytes) {
-                 out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-                 if (!out) throw Error(ErrorCode::quota_exceeded, "cannot write standard output");
+                 write_out(context.console().out, bytes);
                }});
-  if (!out.flush()) throw Error(ErrorCode::quota_exceeded, "cannot write standard output");
 }
 
 void download_tree(const Context& context, const Client& client, const Place& source,

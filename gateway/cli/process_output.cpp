@@ -22,7 +22,7 @@ void Receiver::take(const Event& event) {
   } else if (event.type == "stdout" || event.type == "pty" || event.type == "stderr") {
     const auto bytes = base64_decode(data.value("data", ""));
     if (!bytes) throw Error(ErrorCode::internal, "the server sent output that is not base64");
-    (event.type == "stderr" ? console.err : console.out) << *bytes << std::flush;
+    write_out(event.type == "stderr" ? console.err : console.out, *bytes);
   } else if (event.type == "exit") {
     exit.exit_code = data.value("exit_code", 1);
     exit.timed_out = data.value("timed_out", false);

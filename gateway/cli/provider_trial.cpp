@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {

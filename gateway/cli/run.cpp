@@ -5,14 +5,13 @@
 #include <sstream>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/process_output.hpp"
 #include "gateway/core/crypto.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-constexpr ExitCode kInterrupted = 130;  // 128 + SIGINT, as shells do
 
 struct ExecOptions {
   std::vector<std::string> command;
@@ -83,7 +82,8 @@ class KillAtEnd {
   std::string id_;
 };
 
-// Runs `work`. On Ctrl-C lets it end in order and sets the exit code of an interrupted program.
+// Runs `work`. On Ctrl-C, and when nobody reads the output any more, lets it end in order and sets
+// the exit code of a program that this ended.
 void interruptible(Context& context, const std::function<void()>& work) {
   catch_interrupts();
   try {
@@ -91,7 +91,7 @@ void interruptible(Context& context, const std::function<void()>& work) {
   } catch (const Error&) {
     // Tested before KillAtEnd clears the flag.
     if (!interrupted()) throw;
-    context.exit_with(kInterrupted);
+    context.exit_with(kEndedBySignal + interrupt_signal());
   }
 }
 

@@ -8,6 +8,7 @@
 #include <future>
 
 #include "gateway/cli/console.hpp"
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/raw_terminal.hpp"
 #include "gateway/core/async.hpp"
 #include "providers/web_socket.hpp"
@@ -32,12 +33,21 @@ void write_all(int fd, std::string_view bytes) {
 class Session {
  public:
   Session(asio::io_context& io, WebSocket& socket)
-      : io_(io), socket_(socket), input_(io, ::dup(STDIN_FILENO)), resized_(io, SIGWINCH) {}
+      : io_(io),
+        socket_(socket),
+        input_(io, ::dup(STDIN_FILENO)),
+        resized_(io, SIGWINCH),
+        ended_(io, SIGTERM, SIGHUP) {}
 
   int run() {
     spawn([this] { return receive(); });
     spawn([this] { return read_keys(); });
     spawn([this] { return watch_window(); });
+    // Returns, so that the terminal gets its mode back.
+    ended_.async_wait([this](boost::system::error_code, int signal) {
+      if (!exit_code_) exit_code_ = kEndedBySignal + signal;
+      io_.stop();
+    });
     io_.restart();  // the loop stops when it runs out of work after connecting
     io_.run();
     if (failure_) std::rethrow_exception(failure_);
@@ -122,7 +132,7 @@ class Session {
   asio::io_context& io_;
   WebSocket& socket_;
   asio::posix::stream_descriptor input_;
-  asio::signal_set resized_;
+  asio::signal_set resized_, ended_;
   std::deque<WebSocket::Message> queue_;
   bool writing_ = false;
   std::optional<int> exit_code_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "gateway/cli/interrupt.hpp"
+
 namespace sandgate::cli {
 namespace {
 

@@ -67,7 +67,7 @@ void add_usage_export(CLI::App& group, const ContextPtr& context) {
     Call call{.path = "/v1/usage/export?format=" + percent_encode(options->format)};
     if (!options->from.empty()) call.path += "&from=" + percent_encode(options->from);
     if (!options->to.empty()) call.path += "&to=" + percent_encode(options->to);
-    call.download = [&](std::string_view bytes) { context->console().out << bytes; };
+    call.download = [&](std::string_view bytes) { write_out(context->console().out, bytes); };
     context->client().call(std::move(call));
   });
 }

@@ -20,6 +20,7 @@ ScriptedServer::~ScriptedServer() {
   Tcp::socket wake(io_);
   wake.connect(acceptor_.local_endpoint(), ignored);
   thread_.join();
+  for (std::thread& one : connections_) one.join();
 }
 
 std::string ScriptedServer::url() const {
@@ -32,11 +33,12 @@ void ScriptedServer::serve() {
     boost::system::error_code failure;
     acceptor_.accept(socket, failure);
     if (failure || stopping_) return;
-    handle(socket);
+    connections_.emplace_back(
+        [this, one = std::move(socket)]() mutable { handle(std::move(one)); });
   }
 }
 
-void ScriptedServer::handle(Tcp::socket& socket) {
+void ScriptedServer::handle(Tcp::socket socket) {
   boost::beast::flat_buffer buffer;
   http::request_parser<http::string_body> parser;
   parser.body_limit(64 << 20);
@@ -44,10 +46,14 @@ void ScriptedServer::handle(Tcp::socket& socket) {
   http::read(socket, buffer, parser, failure);
   if (failure) return;
   const auto& got = parser.get();
-  Request request{std::string(got.method_string()), std::string(got.target()), "", got.body()};
+  Request request{std::string(got.method_string()), std::string(got.target()), "", got.body(), {}};
   for (const auto& field : got)
     request.head += std::string(field.name_string()) + ": " + std::string(field.value()) + "\n";
-  requests.push_back(request);
+  {
+    const std::lock_guard lock(requests_mutex_);
+    requests.push_back(request);
+  }
+  request.send = [&](const std::string& part) { asio::write(socket, asio::buffer(part), failure); };
   const std::string answer = answer_(request);
   asio::write(socket, asio::buffer(answer), failure);
   socket.shutdown(Tcp::socket::shutdown_both, failure);

@@ -1,6 +1,7 @@
 #pragma once
 #include <atomic>
 #include <functional>
+#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -10,11 +11,13 @@
 namespace sandgate::cli {
 
 // A tiny HTTP/1.1 server on a free port of loopback: each connection is one request, answered by a
-// function and closed. Enough to see what a client sends.
+// function, in a thread of its own, and closed. Enough to see what a client sends.
 class ScriptedServer {
  public:
   struct Request {
     std::string method, target, head, body;
+    // Sends a part of the answer before the function returns the rest.
+    std::function<void(const std::string& part)> send;
   };
   // Returns the whole answer, head included.
   using Answer = std::function<std::string(const Request&)>;
@@ -32,12 +35,14 @@ class ScriptedServer {
 
  private:
   void serve();
-  void handle(boost::asio::ip::tcp::socket& socket);
+  void handle(boost::asio::ip::tcp::socket socket);
 
   Answer answer_;
   boost::asio::io_context io_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::atomic<bool> stopping_{false};
+  std::mutex requests_mutex_;
+  std::vector<std::thread> connections_;
   std::thread thread_;
 };
 

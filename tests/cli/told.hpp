@@ -17,4 +17,8 @@ struct Told {
 Told tell(const std::string& url, std::vector<const char*> arguments,
           OperatorKeyMaker make_operator_key = {});
 
+// Likewise, with the output left where standard output leads. Returns the exit code.
+int tell_uncaptured(const std::string& url, std::vector<const char*> arguments,
+                    OperatorKeyMaker make_operator_key = {});
+
 }  // namespace sandgate::cli
