@@ -16,7 +16,8 @@ namespace sandgate::cli {
 // A source of bytes to send: fills `into` and returns the number of bytes, 0 at the end.
 using Upload = std::function<size_t(char* into, size_t size)>;
 using Download = std::function<void(std::string_view bytes)>;
-// Called about once a second and for each piece, with the total bytes sent and received.
+// Called about once a second and for each piece, with the total bytes sent and received. What it
+// throws ends the transfer.
 using Watcher = std::function<void(uint64_t sent, uint64_t received)>;
 
 struct Call {

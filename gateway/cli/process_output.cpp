@@ -8,6 +8,7 @@ namespace {
 
 struct Receiver {
   const Console& console;
+  const std::function<void(const std::string&)>& on_start;
   StreamedExit exit;
   bool ended = false;
   std::optional<Error> failure;
@@ -19,6 +20,7 @@ void Receiver::take(const Event& event) {
   const Json data = parse_json(event.data);
   if (event.type == "start") {
     exit.process_id = data.value("process_id", "");
+    if (on_start) on_start(exit.process_id);
   } else if (event.type == "stdout" || event.type == "pty" || event.type == "stderr") {
     const auto bytes = base64_decode(data.value("data", ""));
     if (!bytes) throw Error(ErrorCode::internal, "the server sent output that is not base64");
@@ -26,6 +28,8 @@ void Receiver::take(const Event& event) {
   } else if (event.type == "exit") {
     exit.exit_code = data.value("exit_code", 1);
     exit.timed_out = data.value("timed_out", false);
+    const Json signal = data.value("signal", Json());
+    if (signal.is_string()) exit.signal = signal;
     ended = true;
   } else if (event.type == "error") {
     failure = Error(error_code_from(data.value("code", "")).value_or(ErrorCode::internal),
@@ -37,8 +41,9 @@ void Receiver::take(const Event& event) {
 
 }  // namespace
 
-StreamedExit stream_output(const Client& client, Call call, const Console& console) {
-  Receiver receiver{console, {}, false, std::nullopt};
+StreamedExit stream_output(const Client& client, Call call, const Console& console,
+                           const std::function<void(const std::string& process_id)>& on_start) {
+  Receiver receiver{console, on_start, {}, false, std::nullopt};
   EventReader events([&](const Event& event) { receiver.take(event); });
   call.accept = "text/event-stream";
   call.download = [&](std::string_view bytes) { events.feed(bytes); };

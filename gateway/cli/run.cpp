@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/input_feed.hpp"
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/process_output.hpp"
@@ -29,10 +30,6 @@ Json ExecOptions::body() const {
   if (!cwd.empty()) body["cwd"] = cwd;
   if (!user.empty()) body["user"] = user;
   if (timeout_seconds > 0) body["timeout_ms"] = static_cast<int64_t>(timeout_seconds * 1000);
-  if (stdin_too) {
-    const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
-    body["stdin_base64"] = base64_encode(input);
-  }
   return body;
 }
 
@@ -40,22 +37,38 @@ void add_exec_options(CLI::App& command, ExecOptions& options) {
   command.add_option("--cwd", options.cwd, "Directory to start in");
   command.add_option("--user", options.user, "Account inside");
   command.add_option("--timeout", options.timeout_seconds, "Seconds until it is killed");
-  command.add_flag("-i,--stdin", options.stdin_too, "Pass this command's input to the program");
+  command.add_flag("-i,--stdin", options.stdin_too,
+                   "Pass this command's input to the program, as it comes; with --json all of it "
+                   "at first");
   command.add_option("COMMAND", options.command, "The program and its arguments, after --")
       ->required();
 }
 
-// Streams the program's output, or prints one JSON answer. Sets the program's exit code.
-void execute(Context& context, const Client& client, const std::string& id, const Json& body) {
-  const std::string path = sandbox_path(id) + "/exec";
-  if (context.json()) {
-    const Json result = client.post(path, body);
-    context.console().out << Json{{"sandbox", id}, {"result", result}}.dump(2) << '\n';
-    context.exit_with(result.value("exit_code", 1));
-    return;
+void answer_in_json(Context& context, const Client& client, const std::string& id,
+                    const ExecOptions& options) {
+  Json body = options.body();
+  if (options.stdin_too) {
+    const std::string input{std::istreambuf_iterator<char>(std::cin), {}};
+    body["stdin_base64"] = base64_encode(input);
   }
-  const StreamedExit exit =
-      stream_output(client, {.method = "POST", .path = path, .json = body}, context.console());
+  const Json result = client.post(sandbox_path(id) + "/exec", body);
+  context.console().out << Json{{"sandbox", id}, {"result", result}}.dump(2) << '\n';
+  context.exit_with(result.value("exit_code", 1));
+}
+
+// Streams the program's output, or prints one JSON answer. Sets the program's exit code.
+void execute(Context& context, const Client& client, const std::string& id,
+             const ExecOptions& options) {
+  if (context.json()) return answer_in_json(context, client, id, options);
+  InputFeed feed(client);
+  Call call{
+      .method = "POST", .path = sandbox_path(id) + "/exec", .json = options.body(), .watcher = {}};
+  call.watcher = [&](uint64_t, uint64_t) { feed.check(); };
+  const auto on_start = [&](const std::string& process) {
+    if (options.stdin_too)
+      feed.start(sandbox_path(id) + "/processes/" + percent_encode(process) + "/stdin");
+  };
+  const StreamedExit exit = stream_output(client, std::move(call), context.console(), on_start);
   if (exit.timed_out) context.console().err << "sandgate: the time limit ended the program\n";
   context.exit_with(exit.exit_code);
 }
@@ -97,16 +110,16 @@ void interruptible(Context& context, const std::function<void()>& work) {
 
 void run_once(Context& context, const CreateOptions& create, const ExecOptions& exec, bool keep) {
   const Client client = context.client();
-  const Json body = exec.body();
+  const Json body = create.body();
   // An interrupt before the id is known would leave a sandbox running until its TTL.
   hold_interrupts();
-  const std::string id = cell(client.post("/v1/sandboxes", create.body()), "/id");
+  const std::string id = cell(client.post("/v1/sandboxes", body), "/id");
   if (keep) {
     context.console().err << id << '\n';
-    return interruptible(context, [&] { execute(context, client, id, body); });
+    return interruptible(context, [&] { execute(context, client, id, exec); });
   }
   const KillAtEnd kill(context, client, id);
-  interruptible(context, [&] { execute(context, client, id, body); });
+  interruptible(context, [&] { execute(context, client, id, exec); });
 }
 
 void add_run(CLI::App& app, const ContextPtr& context) {
@@ -138,7 +151,7 @@ void add_exec(CLI::App& app, const ContextPtr& context) {
   add_exec_options(*command, options->exec);
   context->on(*command, [context, options] {
     const Client client = context->client();
-    interruptible(*context, [&] { execute(*context, client, options->id, options->exec.body()); });
+    interruptible(*context, [&] { execute(*context, client, options->id, options->exec); });
   });
 }
 
@@ -157,13 +170,16 @@ std::string newest_process(const Client& client, const std::string& id) {
 void print_logs(const Context& context, const Client& client, const std::string& process,
                 const std::string& path) {
   if (!context.json()) {
-    stream_output(client, {.path = path}, context.console());
+    const StreamedExit exit = stream_output(client, {.path = path}, context.console());
+    if (!exit.signal.empty())
+      context.console().err << "sandgate: " << printable(exit.signal) << " ended the program\n";
     return;
   }
   std::ostringstream out, err;
   const StreamedExit exit = stream_output(client, {.path = path}, Console(out, err, false, false));
   const Json document{{"process_id", process},
                       {"exit_code", exit.exit_code},
+                      {"signal", exit.signal.empty() ? Json() : Json(exit.signal)},
                       {"stdout", out.str()},
                       {"stderr", err.str()}};
   // Output may be invalid UTF-8, which JSON cannot hold.

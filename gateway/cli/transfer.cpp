@@ -138,8 +138,13 @@ size_t Transfer::on_upload(char* into, size_t size, size_t count, void* self) {
 int Transfer::on_progress(void* self, curl_off_t, curl_off_t received, curl_off_t,
                           curl_off_t sent) {
   auto* transfer = static_cast<Transfer*>(self);
-  if (transfer->call_.watcher)
-    transfer->call_.watcher(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+  try {
+    if (transfer->call_.watcher)
+      transfer->call_.watcher(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+  } catch (...) {
+    transfer->failure_ = std::current_exception();
+    return 1;
+  }
   return interrupted() ? 1 : 0;
 }
 

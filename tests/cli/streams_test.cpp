@@ -4,6 +4,8 @@
 #include <signal.h>
 #include <unistd.h>
 
+#include <condition_variable>
+
 #include "gateway/core/crypto.hpp"
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"
@@ -82,6 +84,88 @@ TEST(Streams, RunKillsWhenTheTerminalGoes) {
   });
   EXPECT_EQ(tell(server.url(), {"run", "--", "sleep", "100"}).exit_code, 128 + SIGHUP);
   EXPECT_EQ(server.requests.back().method, "DELETE");
+}
+
+// A program that reads all of its input and says what came first.
+class Reading {
+ public:
+  std::string operator()(const ScriptedServer::Request& request) {
+    if (request.target.ends_with("/exec")) return run(request);
+    const std::lock_guard lock(mutex_);
+    if (request.method == "DELETE") closed_ = true;
+    if (request.method == "POST") input_ += request.body;
+    changed_.notify_all();
+    return ScriptedServer::json(204, "");
+  }
+
+  std::string wait_for_input() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return !input_.empty(); });
+    return input_;
+  }
+  std::string input() {
+    const std::lock_guard lock(mutex_);
+    return input_;
+  }
+
+ private:
+  std::string run(const ScriptedServer::Request& request) {
+    request.send(ScriptedServer::of_type("text/event-stream",
+                                         "event: start\ndata: {\"process_id\":\"pr1\"}\n\n"));
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [this] { return closed_; });
+    return closed_ ? kExit : "";
+  }
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::string input_;
+  bool closed_ = false;
+};
+
+TEST(Streams, InputIsSentAsItComesAndHasNoLimit) {
+  Reading program;
+  ScriptedServer server([&](const auto& request) { return program(request); });
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  std::string seen;
+  std::thread writer([&] {
+    EXPECT_EQ(::write(ends[1], "first", 5), 5);
+    seen = program.wait_for_input();
+    const std::string much(1 << 20, 'x');
+    for (int i = 0; i < 30; ++i)
+      for (size_t at = 0; at < much.size();) at += ::write(ends[1], much.data() + at, 1 << 16);
+    ::close(ends[1]);
+  });
+  Told told;
+  {
+    const Instead place(STDIN_FILENO, ends[0]);
+    told = tell(server.url(), {"exec", "-i", "sb1", "--", "cat"});
+  }
+  writer.join();
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(seen, "first");
+  EXPECT_EQ(program.input().size(), 5u + (30u << 20));
+  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
+}
+
+TEST(Streams, InputThatCannotBeSentIsAnError) {
+  ScriptedServer server([](const auto& request) {
+    if (!request.target.ends_with("/exec"))
+      return ScriptedServer::json(422, R"({"code":"unsupported","detail":"no verb"})");
+    request.send(ScriptedServer::of_type("text/event-stream",
+                                         "event: start\ndata: {\"process_id\":\"pr1\"}\n\n"));
+    ::sleep(3);
+    return std::string(kExit);
+  });
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::write(ends[1], "in", 2), 2);
+  {
+    const Instead place(STDIN_FILENO, ends[0]);
+    EXPECT_EQ(tell(server.url(), {"exec", "-i", "sb1", "--", "cat"}).exit_code, 1);
+  }
+  ::close(ends[1]);
 }
 
 }  // namespace
