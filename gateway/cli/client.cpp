@@ -44,8 +44,10 @@ Error problem_error(const Reply& reply) {
   const ErrorCode known = error_code_from(code).value_or(ErrorCode::internal);
   const std::string fields = fields_text(problem);
   const std::string detail = fields.empty() ? problem.value("detail", code) : fields.substr(2);
-  return Error(known, one_line(detail + next_step(known) + " (" + code + ", request " +
-                               problem.value("request_id", "unknown") + ")"));
+  Error error(known, one_line(detail + next_step(known) + " (" + code + ", request " +
+                              problem.value("request_id", "unknown") + ")"));
+  error.details = problem;
+  return error;
 }
 
 }  // namespace

@@ -13,9 +13,9 @@
 namespace sandgate::cli {
 namespace {
 
-bool wants_style(int fd) {
+bool wants_colours() {
   const char* term = std::getenv("TERM");
-  return isatty(fd) && !std::getenv("NO_COLOR") && !(term && std::string_view(term) == "dumb");
+  return !std::getenv("NO_COLOR") && !(term && std::string_view(term) == "dumb");
 }
 
 std::string_view code_of(Style style) {
@@ -37,12 +37,18 @@ std::string_view code_of(Style style) {
 }  // namespace
 
 Console Console::standard() {
-  return Console(std::cout, std::cerr, wants_style(STDOUT_FILENO), wants_style(STDERR_FILENO));
+  return Console(std::cout, std::cerr, isatty(STDOUT_FILENO) != 0, isatty(STDERR_FILENO) != 0,
+                 wants_colours());
 }
 
 std::string Console::styled(std::string_view text, Style style) const {
-  if (!terminal) return std::string(text);
+  if (!terminal || !coloured) return std::string(text);
   return "\x1b[" + std::string(code_of(style)) + "m" + std::string(text) + "\x1b[0m";
+}
+
+std::string Console::alarming(std::string_view text) const {
+  if (!error_terminal || !coloured) return std::string(text);
+  return "\x1b[31m" + std::string(text) + "\x1b[0m";
 }
 
 void write_out(std::ostream& stream, std::string_view bytes) {

@@ -11,19 +11,28 @@ enum class Style { bold, dim, green, yellow, red };
 // with one record per line and tabs between members.
 class Console {
  public:
-  // `terminal` and `error_terminal`: whether the stream is a terminal that should get colours.
-  Console(std::ostream& out, std::ostream& err, bool terminal, bool error_terminal)
-      : out(out), err(err), terminal(terminal), error_terminal(error_terminal) {}
-  // Standard output and error. Honours NO_COLOR and TERM=dumb.
+  // `terminal` and `error_terminal`: whether the stream is a terminal; `coloured`: whether
+  // terminals are to get colours.
+  Console(std::ostream& out, std::ostream& err, bool terminal, bool error_terminal,
+          bool coloured = true)
+      : out(out),
+        err(err),
+        terminal(terminal),
+        error_terminal(error_terminal),
+        coloured(coloured) {}
+  // Standard output and error. NO_COLOR and TERM=dumb take the colours away.
   static Console standard();
 
-  // Returns the text in that style for a terminal, otherwise unchanged.
+  // Returns the text in that style for a coloured terminal, otherwise unchanged.
   std::string styled(std::string_view text, Style style) const;
+  // Likewise for the error stream, in red.
+  std::string alarming(std::string_view text) const;
 
   std::ostream& out;
   std::ostream& err;
   const bool terminal;
   const bool error_terminal;
+  const bool coloured;
 };
 
 // Writes the bytes and what is buffered before them. Throws Error(quota_exceeded) with the reason

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "gateway/cli/decision.hpp"
+
 namespace sandgate::cli {
 
 Context::Context(Environment environment, Console console, ExitCode& exit_code)
@@ -30,10 +32,17 @@ void Context::add(CLI::App& command, std::function<void()> work, bool prefer_adm
 }
 
 void Context::report(const Error& error) {
-  const std::string line = std::string("sandgate: ") + error.what() + way_out(error);
-  console_.out << std::flush;
-  console_.err << (console_.error_terminal ? "\x1b[31m" + line + "\x1b[0m" : line) << std::endl;
   exit_code_ = 1;
+  console_.out << std::flush;
+  if (json_) {
+    const Json plain{{"code", to_string(error.code)}, {"detail", error.what()}};
+    console_.err << (error.details.is_null() ? plain : error.details).dump(2) << std::endl;
+    return;
+  }
+  const std::string line = printable(std::string("sandgate: ") + error.what() + way_out(error));
+  console_.err << console_.alarming(line) << std::endl;
+  for (const std::string& refusal : refusals(error.details))
+    console_.err << "  " << refusal << std::endl;
 }
 
 // An operator has no tenant, so only the user can say which tenant to act for.

@@ -1,5 +1,7 @@
 #include "gateway/cli/decision.hpp"
 
+#include <algorithm>
+
 #include "gateway/cli/context.hpp"
 #include "gateway/cli/table.hpp"
 
@@ -14,7 +16,32 @@ std::string reasons(const Json& candidate) {
   return text.empty() ? "-" : text;
 }
 
+bool lacks_image(const Json& candidate) {
+  const Json why = candidate.value("rejected_because", Json::array());
+  return std::find(why.begin(), why.end(), "image_not_mapped") != why.end();
+}
+
+Json candidates_in(const Json& document) {
+  if (!document.is_object()) return Json::array();
+  Json found = Json::array();
+  for (const Json& candidate : document.value("candidates", Json::array()))
+    if (candidate.is_object()) found.push_back(candidate);
+  return found;
+}
+
 }  // namespace
+
+std::vector<std::string> refusals(const Json& problem) {
+  std::vector<std::string> lines;
+  const Json candidates = candidates_in(problem);
+  for (const Json& candidate : candidates)
+    lines.push_back(printable(cell(candidate, "/deployment") + ": " + reasons(candidate)));
+  if (std::any_of(candidates.begin(), candidates.end(), lacks_image))
+    lines.push_back(
+        "image_not_mapped: there is no such image; on the gateway's own machine `sandgate image "
+        "build debian-12` makes the one of the shipped profiles");
+  return lines;
+}
 
 void print_decision(const Console& console, const Json& decision) {
   Table table({"DEPLOYMENT", ">RANK", ">PRICE/HOUR", ">P50 MS", "HEALTH", "REJECTED BECAUSE"});

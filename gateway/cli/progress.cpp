@@ -30,7 +30,8 @@ Progress::~Progress() {
 }
 
 void Progress::update(uint64_t done, Clock::time_point now) {
-  if (!console_.error_terminal || now - started_ < kPatience) return;
+  // Drawing takes what colours take: a terminal that knows escapes.
+  if (!console_.error_terminal || !console_.coloured || now - started_ < kPatience) return;
   if (visible_ && now - drawn_ < kRedraw) return;
   visible_ = true;
   drawn_ = now;

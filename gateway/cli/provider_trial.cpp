@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "gateway/cli/decision.hpp"
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/table.hpp"
 
@@ -71,7 +72,9 @@ bool Trial::take(const char* name, Step step) {
     return true;
   } catch (const Error& error) {
     failed_ = true;
-    note(name, "failed", since(), error.what());
+    std::string detail = error.what();
+    for (const std::string& line : refusals(error.details)) detail += "; " + line;
+    note(name, "failed", since(), std::move(detail));
     return false;
   }
 }

@@ -68,11 +68,28 @@ ProbeResult probe_id_mapping(const NodeSettings& settings) {
           "put home on ext4, xfs or btrfs (in a container: on a volume), with Linux 5.19 or later"};
 }
 
+// A device may be there and yet not for this account.
+class DeviceAccess {
+ public:
+  explicit DeviceAccess(const char* path)
+      : path_(path), there_(access(path, F_OK) == 0), ok_(access(path, R_OK | W_OK) == 0) {}
+  bool is_there() const { return there_; }
+  bool ok() const { return ok_; }
+  std::string lacks() const { return there_ ? "no permission for " + path_ : "no " + path_; }
+
+ private:
+  std::string path_;
+  bool there_, ok_;
+};
+
 ProbeResult probe_loop() {
-  bool ok = access("/dev/loop-control", R_OK | W_OK) == 0;
-  return {"loop devices", ok, false,
-          ok ? "/dev/loop-control" : "none: disks are kept in memory and count as memory",
-          ok ? "" : "modprobe loop"};
+  const DeviceAccess device("/dev/loop-control");
+  return {"loop devices", device.ok(), false,
+          device.ok() ? "/dev/loop-control"
+                      : device.lacks() + ": disks are kept in memory and count as memory",
+          device.ok()         ? ""
+          : device.is_there() ? "run as root"
+                              : "modprobe loop"};
 }
 
 ProbeResult probe_landlock() {
@@ -150,12 +167,15 @@ ProbeResult probe_program(const char* name, const char* package) {
 
 ProbeResult probe_images(const NodeSettings& settings) {
   const std::string directory = images_dir(settings);
+  const char* const make_one = "sandgate image build debian-12";
   if (access((directory + "/names").c_str(), R_OK) != 0)
-    return {"images", true, false, "none to be seen in " + directory, ""};
+    return {"images", false, false, "none to be seen in " + directory, make_one};
   try {
     const ImageStore store(directory);
     const std::vector<std::string> broken = store.broken();
-    const std::string count = std::to_string(store.list().size()) + " in " + directory;
+    const size_t found = store.list().size();
+    const std::string count = std::to_string(found) + " in " + directory;
+    if (found == 0 && broken.empty()) return {"images", false, false, count, make_one};
     if (broken.empty()) return {"images", true, false, count, ""};
     std::string names;
     for (const std::string& name : broken) names += (names.empty() ? "" : ", ") + name;
@@ -175,8 +195,9 @@ ProbeResult probe_egress() {
 }
 
 ProbeResult probe_kvm() {
-  bool ok = access("/dev/kvm", R_OK | W_OK) == 0;
-  return {"kvm", ok, false, ok ? "/dev/kvm" : "absent: no microVMs", ""};
+  const DeviceAccess device("/dev/kvm");
+  return {"kvm", device.ok(), false, device.ok() ? "/dev/kvm" : device.lacks() + ": no microVMs",
+          !device.ok() && device.is_there() ? "join its group, or run as root" : ""};
 }
 
 int64_t memory_mib() {

@@ -95,6 +95,32 @@ std::string refusal(const std::string& url, std::vector<const char*> arguments) 
   return testing::internal::GetCapturedStderr();
 }
 
+TEST(CommandLine, WhyNoDeploymentTakesItIsSaid) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(422, R"({"code":"unsupported","detail":"none can","candidates":[
+      {"deployment":"local","rejected_because":["image_not_mapped"]},
+      {"deployment":"far","rejected_because":["disabled","region_not_allowed"]}]})");
+  });
+  const std::string text = refusal(server.url(), {"create"});
+  EXPECT_NE(text.find("\n  local: image_not_mapped\n  far: disabled; region_not_allowed\n"),
+            std::string::npos)
+      << text;
+  EXPECT_NE(text.find("`sandgate image build debian-12`"), std::string::npos);
+  const Json problem = Json::parse(refusal(server.url(), {"create", "--json"}));
+  EXPECT_EQ(problem["candidates"][1]["deployment"], "far");
+}
+
+TEST(CommandLine, AnErrorWithoutAGatewayIsJsonToo) {
+  const Json problem = Json::parse(refusal(kNobody, {"list", "--json"}));
+  EXPECT_EQ(problem["code"], "unavailable");
+  EXPECT_NE(problem["detail"].get<std::string>().find("cannot reach"), std::string::npos);
+}
+
+TEST(CommandLine, NoErrorControlsTheTerminal) {
+  EXPECT_EQ(refusal(kNobody, {"profiles", "apply", "-f", "no\x1b[31m"}).find('\x1b'),
+            std::string::npos);
+}
+
 TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(403, R"({"code":"forbidden","detail":"no"})");

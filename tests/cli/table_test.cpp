@@ -7,9 +7,9 @@
 namespace sandgate::cli {
 namespace {
 
-std::string printed(const Table& table, bool terminal) {
+std::string printed(const Table& table, bool terminal, bool coloured = true) {
   std::ostringstream out, err;
-  table.print(Console(out, err, terminal, terminal), "nothing");
+  table.print(Console(out, err, terminal, terminal, coloured), "nothing");
   return out.str();
 }
 
@@ -21,6 +21,12 @@ TEST(Table, AlignsColumnsOnATerminal) {
             "\x1b[1mNAME      N\x1b[0m\n"
             "ünï       7\n"
             "longer  123\n");
+}
+
+TEST(Table, AlignsWithoutColoursToo) {
+  Table table({"NAME", ">N"});
+  table.add({"longer", "123"});
+  EXPECT_EQ(printed(table, true, false), "NAME      N\nlonger  123\n");
 }
 
 TEST(Table, IsTabsInAPipe) {
