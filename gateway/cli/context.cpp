@@ -53,6 +53,17 @@ std::string Context::way_out(const Error& error) const {
   return "; --tenant ID acts with the operator's key";
 }
 
+void Context::each(const std::vector<std::string>& ids,
+                   const std::function<void(const std::string& id)>& work) {
+  for (const std::string& id : ids) {
+    try {
+      work(id);
+    } catch (const Error& error) {
+      report(error);
+    }
+  }
+}
+
 // Acting for a tenant requires an operator's key.
 Client Context::client() const {
   const Settings settings = load_settings(environment_);

@@ -35,6 +35,11 @@ class Context : public std::enable_shared_from_this<Context> {
   bool json() const { return json_; }
   void exit_with(ExitCode code) { exit_code_ = code; }
 
+  // Calls `work` for each id, and goes on after an Error, which is printed and makes the exit
+  // code 1.
+  void each(const std::vector<std::string>& ids,
+            const std::function<void(const std::string& id)>& work);
+
   // Prints the document, indented, with --json; otherwise calls `render`.
   void show(const Json& document, const std::function<void(const Json&)>& render) const;
   // Likewise for a list.

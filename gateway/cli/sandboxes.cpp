@@ -159,11 +159,13 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
     std::vector<std::string> ids = options->ids;
     if (options->all)
       for (const Json& sandbox : living(client, "?")) ids.push_back(cell(sandbox, "/id"));
-    for (const std::string& id : ids) {
+    std::vector<std::string> killed;
+    context->each(ids, [&](const std::string& id) {
       client.remove(sandbox_path(id));
+      killed.push_back(id);
       context->say("killed " + id);
-    }
-    if (context->json()) context->console().out << Json{{"killed", ids}}.dump(2) << '\n';
+    });
+    if (context->json()) context->console().out << Json{{"killed", killed}}.dump(2) << '\n';
   });
 }
 

@@ -56,11 +56,13 @@ void add_snapshot_remove(CLI::App& group, const ContextPtr& context) {
   command->add_option("ID", *ids, "The snapshots")->required();
   context->on(*command, [context, ids] {
     const Client client = context->client();
-    for (const std::string& id : *ids) {
+    std::vector<std::string> removed;
+    context->each(*ids, [&](const std::string& id) {
       client.remove(snapshot_path(id));
+      removed.push_back(id);
       context->say("removed " + id);
-    }
-    if (context->json()) context->console().out << Json{{"removed", *ids}}.dump(2) << '\n';
+    });
+    if (context->json()) context->console().out << Json{{"removed", removed}}.dump(2) << '\n';
   });
 }
 

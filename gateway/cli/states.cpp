@@ -5,16 +5,16 @@
 namespace sandgate::cli {
 namespace {
 
-// Changes sandboxes one after the other; stops at the first refusal.
-void change_all(const Context& context, const std::vector<std::string>& ids, const char* verb,
+// Changes sandboxes one after the other, as many as can be.
+void change_all(Context& context, const std::vector<std::string>& ids, const char* verb,
                 const Json& body) {
   const Client client = context.client();
   std::vector<Json> changed;
-  for (const std::string& id : ids) {
+  context.each(ids, [&](const std::string& id) {
     changed.push_back(client.post(sandbox_path(id) + "/" + verb, body));
     context.say(cell(changed.back(), "/state") + " " + id +
                 ", kept: " + printable(cell(changed.back(), "/kept")));
-  }
+  });
   if (context.json()) context.console().out << Json(changed).dump(2) << '\n';
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "gateway/cli/commands.hpp"
@@ -119,6 +120,21 @@ TEST(CommandLine, AnErrorWithoutAGatewayIsJsonToo) {
 TEST(CommandLine, NoErrorControlsTheTerminal) {
   EXPECT_EQ(refusal(kNobody, {"profiles", "apply", "-f", "no\x1b[31m"}).find('\x1b'),
             std::string::npos);
+}
+
+TEST(CommandLine, SeveralAreDoneEvenIfOneFails) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("sb1") != std::string::npos)
+      return ScriptedServer::json(404, R"({"code":"not_found","detail":"no sandbox"})");
+    return ScriptedServer::json(200, R"({"id":"sb2","state":"paused","kept":"memory"})");
+  });
+  for (const char* verb : {"kill", "pause", "resume"}) {
+    testing::internal::CaptureStdout();
+    const std::string text = refusal(server.url(), {verb, "sb1", "sb2", "sb1"});
+    EXPECT_NE(testing::internal::GetCapturedStdout().find("sb2"), std::string::npos) << verb;
+    EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
+  }
+  EXPECT_EQ(server.requests.size(), 9u);
 }
 
 TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
