@@ -1,7 +1,11 @@
 #include "gateway/cli/completion.hpp"
 
+#include <algorithm>
+
 namespace sandgate::cli {
 namespace {
+
+constexpr const char* kHelp = "help";  // the command that takes the others' names
 
 // Returns the subcommands that --help shows.
 std::vector<const CLI::App*> commands_of(const CLI::App& app) {
@@ -10,20 +14,64 @@ std::vector<const CLI::App*> commands_of(const CLI::App& app) {
   });
 }
 
-// Returns the words that may follow: subcommands and long options.
-std::string words_after(const CLI::App& app) {
-  std::string words;
-  for (const CLI::App* command : commands_of(app)) words += command->get_name() + " ";
-  for (const CLI::Option* option : app.get_options())
-    for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
+// Returns the values that an option takes, where they are a closed set: CLI11 tells them as the
+// end of the type's name, "{memory,disk}".
+std::string values_of(const CLI::Option& option) {
+  const std::string type = option.get_type_name();
+  const size_t begin = type.rfind('{'), end = type.rfind('}');
+  if (begin == std::string::npos || end == std::string::npos || end < begin) return "";
+  std::string words = type.substr(begin + 1, end - begin - 1) + " ";
+  std::replace(words.begin(), words.end(), ',', ' ');
   return words;
 }
 
-void add_bash_cases(const CLI::App& app, const std::string& path, std::string& script) {
-  script += "    '" + path + "') words='" + words_after(app) + "' ;;\n";
+// Returns the words that may follow: subcommands, long options and values without a name.
+std::string words_after(const CLI::App& app) {
+  std::string words;
+  for (const CLI::App* command : commands_of(app)) words += command->get_name() + " ";
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_positional()) words += values_of(*option);
+    for (const std::string& name : option->get_lnames()) words += "--" + name + " ";
+  }
+  return words;
+}
+
+// Cases of the words before, in a syntax that bash and zsh share.
+void add_cases(const CLI::App& app, const std::string& path, std::string& script) {
+  const auto add = [&](const std::string& before, const std::string& words) {
+    script += "    '" + before + "') words_after='" + words + "' ;;\n";
+  };
+  const std::string begin = path.empty() ? "" : path + " ";
+  add(path, path == kHelp ? words_after(*app.get_parent()) : words_after(app));
+  for (const CLI::Option* option : app.get_options())
+    for (const std::string& name : option->get_lnames())
+      if (const std::string values = values_of(*option); !values.empty())
+        add(begin + "--" + name, values);
   for (const CLI::App* command : commands_of(app))
-    add_bash_cases(*command, path.empty() ? command->get_name() : path + " " + command->get_name(),
-                   script);
+    add_cases(*command, begin + command->get_name(), script);
+}
+
+// `_sandgate_find` sets words_after, from all words but the one to complete.
+std::string find_function(const CLI::App& root) {
+  std::string cases;
+  add_cases(root, "", cases);
+  return R"(_sandgate_words() {
+  case "$1" in
+)" + cases +
+         R"(    *) return 1 ;;
+  esac
+}
+_sandgate_find() {
+  local route='' next='' word=''
+  for word in "$@"; do
+    [[ $word == -* ]] && continue
+    next="${route:+$route }$word"
+    _sandgate_words "$next" && route="$next"
+  done
+  [[ $word == -* ]] && _sandgate_words "${route:+$route }$word" && return
+  _sandgate_words "$route"
+}
+)";
 }
 
 // These two characters are the only special ones between fish's single quotes.
@@ -36,6 +84,11 @@ std::string fish_quoted(std::string_view text) {
   return quoted + "'";
 }
 
+std::string fish_values(const CLI::Option& option) {
+  const std::string values = values_of(option);
+  return values.empty() ? "" : " -x -a " + fish_quoted(values);
+}
+
 void add_fish_lines(const CLI::App& app, const std::string& condition, std::string& script) {
   for (const CLI::App* command : commands_of(app)) {
     script += "complete -c sandgate -f -n '" + condition + "' -a " + command->get_name() + " -d " +
@@ -43,8 +96,8 @@ void add_fish_lines(const CLI::App& app, const std::string& condition, std::stri
     const std::string seen = "__fish_seen_subcommand_from " + command->get_name();
     for (const CLI::Option* option : command->get_options())
       for (const std::string& name : option->get_lnames())
-        script += "complete -c sandgate -n '" + seen + "' -l " + name + " -d " +
-                  fish_quoted(option->get_description()) + "\n";
+        script += "complete -c sandgate -n '" + seen + "' -l " + name + fish_values(*option) +
+                  " -d " + fish_quoted(option->get_description()) + "\n";
     add_fish_lines(*command, seen, script);
   }
 }
@@ -52,31 +105,30 @@ void add_fish_lines(const CLI::App& app, const std::string& condition, std::stri
 }  // namespace
 
 std::string bash_completion(const CLI::App& root) {
-  std::string cases;
-  add_bash_cases(root, "", cases);
-  return R"(_sandgate() {
-  local path='' next words word
-  for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
-    [[ $word == -* ]] && continue
-    next="${path:+$path }$word"
-    _sandgate_words "$next" && path="$next"
-  done
-  _sandgate_words "$path"
-  COMPREPLY=($(compgen -W "$words" -- "${COMP_WORDS[COMP_CWORD]}"))
-  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- "${COMP_WORDS[COMP_CWORD]}"))
-}
-_sandgate_words() {
-  case "$1" in
-)" + cases +
-         R"(    *) return 1 ;;
-  esac
+  return find_function(root) + R"(_sandgate() {
+  local words_after='' word="${COMP_WORDS[COMP_CWORD]}"
+  _sandgate_find "${COMP_WORDS[@]:1:COMP_CWORD-1}"
+  COMPREPLY=($(compgen -W "$words_after" -- "$word"))
+  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- "$word"))
 }
 complete -F _sandgate sandgate
 )";
 }
 
+// To be sourced, or to be a file `_sandgate` of $fpath, which zsh runs as the function's body.
 std::string zsh_completion(const CLI::App& root) {
-  return "autoload -U +X bashcompinit && bashcompinit\n" + bash_completion(root);
+  return "#compdef sandgate\n" + find_function(root) + R"(_sandgate() {
+  local words_after=''
+  _sandgate_find "${(@)words[2,CURRENT-1]}"
+  compadd -- ${=words_after} || _files
+}
+if [[ ${funcstack[1]} == _sandgate ]]; then
+  _sandgate "$@"
+else
+  (( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+  compdef _sandgate sandgate
+fi
+)";
 }
 
 std::string fish_completion(const CLI::App& root) {

@@ -33,7 +33,8 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("create", "Create a key and print its secret once");
   command->add_option("NAME", options->name, "What it is for")->required();
-  command->add_option("--role", options->role, "owner, admin, developer, billing or viewer")
+  command->add_option("--role", options->role, "What it may do")
+      ->check(CLI::IsMember({"owner", "admin", "developer", "billing", "viewer"}))
       ->capture_default_str();
   command->add_option("--for", options->tenant, "The tenant it is for, with an operator's key");
   command->add_flag("--operator", options->for_operator,

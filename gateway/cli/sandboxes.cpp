@@ -83,7 +83,9 @@ void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("list", "List sandboxes that have not ended");
   command->add_flag("-a,--all", options->all, "Ended ones too");
-  command->add_option("--state", options->state, "Only in this state");
+  command->add_option("--state", options->state, "Only in this state")
+      ->check(CLI::IsMember({"creating", "running", "pausing", "paused", "resuming", "stopping",
+                             "stopped", "failed"}));
   command->add_option("-p,--profile", options->profile, "Only of this profile");
   command->add_option("--deployment", options->deployment, "Only on this deployment");
   command->add_option("-m,--metadata", options->metadata, "Only with NAME=VALUE")

@@ -4,7 +4,6 @@
 #include <cstdlib>
 
 #include "gateway/cli/commands.hpp"
-#include "gateway/cli/completion.hpp"
 #include "tests/cli/scripted_server.hpp"
 
 namespace sandgate {
@@ -267,29 +266,6 @@ TEST(CommandLine, EveryCommandCanAnswerInJson) {
     for (CLI::App* leaf : inner.empty() ? std::vector<CLI::App*>{command} : inner)
       EXPECT_NE(leaf->get_option_no_throw("--json"), nullptr) << leaf->get_name();
   }
-}
-
-TEST(Completion, NamesCommandsOfEveryLevel) {
-  CLI::App app{"Sandgate", "sandgate"};
-  ExitCode exit_code = 0;
-  add_client_commands(app, exit_code);
-  app.add_subcommand("inner", "Started by another")->group("");
-
-  const std::string bash = cli::bash_completion(app);
-  EXPECT_NE(bash.find("'profiles') words='apply list"), std::string::npos);
-  EXPECT_NE(bash.find("'profiles apply') words='"), std::string::npos);
-  EXPECT_EQ(bash.find("inner"), std::string::npos) << "--help does not show it either";
-  EXPECT_NE(cli::zsh_completion(app).find("bashcompinit"), std::string::npos);
-  EXPECT_NE(cli::fish_completion(app).find("-a rollback"), std::string::npos);
-}
-
-TEST(Completion, FishKeepsApostrophes) {
-  CLI::App app{"Sandgate", "sandgate"};
-  app.add_subcommand("bill", R"(A tenant's \ all)")->add_option("--of", "Whose it's");
-
-  const std::string fish = cli::fish_completion(app);
-  EXPECT_NE(fish.find(R"(-a bill -d 'A tenant\'s \\ all')"), std::string::npos) << fish;
-  EXPECT_NE(fish.find(R"(-l of -d 'Whose it\'s')"), std::string::npos) << fish;
 }
 
 }  // namespace
