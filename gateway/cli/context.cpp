@@ -45,9 +45,11 @@ void Context::report(const Error& error) {
     console_.err << "  " << refusal << std::endl;
 }
 
-// An operator has no tenant, so only the user can say which tenant to act for.
+// An operator has no tenant, so only the user can say which tenant to act for. What a sandbox or a
+// backend forbids, no other key permits.
 std::string Context::way_out(const Error& error) const {
   if (error.code != ErrorCode::forbidden || prefer_admin_ || !tenant_.empty()) return "";
+  if (error.details.contains("refused_by") || error.details.contains("provider")) return "";
   const Settings settings = load_settings(environment_);
   if (settings.api_key.empty() || settings.admin_key.empty()) return "";
   return "; --tenant ID acts with the operator's key";

@@ -80,7 +80,7 @@ void add_deployment_set(CLI::App& group, const ContextPtr& context) {
                     "Read the credentials as a JSON object from standard input");
   command->add_flag("--disabled", options->disabled, "Store it without using it");
   command->add_option("--weight", options->weight, "Share under the strategy weighted");
-  context->on(*command, [context, options] {
+  context->on_operator(*command, [context, options] {
     const Json answer = context->client().put(deployment_path(options->name), options->body());
     context->show(answer,
                   [&](const Json&) { context->say("deployment " + options->name + " is set"); });
@@ -91,7 +91,7 @@ void add_deployment_remove(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
   auto* command = group.add_subcommand("remove", "Remove a deployment");
   command->add_option("NAME", *name, "The deployment")->required();
-  context->on(*command, [context, name] {
+  context->on_operator(*command, [context, name] {
     context->client().remove(deployment_path(*name));
     context->show(Json{{"removed", *name}},
                   [&](const Json&) { context->say("deployment " + *name + " is removed"); });

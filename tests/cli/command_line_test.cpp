@@ -136,6 +136,32 @@ TEST(CommandLine, SeveralAreDoneEvenIfOneFails) {
   EXPECT_EQ(server.requests.size(), 9u);
 }
 
+TEST(CommandLine, DeploymentsAreTheOperators) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"deployments", "set", "d", "--provider", "p"}), 0);
+  EXPECT_EQ(run(server.url(), {"deployments", "remove", "d"}), 0);
+  testing::internal::GetCapturedStdout();
+  unsetenv("SANDGATE_ADMIN_KEY");
+  for (const auto& request : server.requests) {
+    EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
+    EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
+  }
+}
+
+// Another key does not help where the sandbox itself forbids something.
+TEST(CommandLine, NoKeyIsOfferedForWhatASandboxForbids) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(403,
+                                R"({"code":"forbidden","detail":"no","refused_by":"sandbox"})");
+  });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  EXPECT_EQ(refusal(server.url(), {"exec", "sb1", "--", "true"}).find("--tenant"),
+            std::string::npos);
+  unsetenv("SANDGATE_ADMIN_KEY");
+}
+
 TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(403, R"({"code":"forbidden","detail":"no"})");
