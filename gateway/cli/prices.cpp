@@ -128,10 +128,15 @@ std::map<std::string, Json> price_entries_of(const Json& version) {
   return entries;
 }
 
-// Returns the entries that differ as {what, before, after}; null if absent.
+// Returns what differs as {what, before, after}: members of the book such as its markup, then
+// entries; null if absent.
 std::vector<Json> price_differences(const Json& before, const Json& after) {
-  auto old_entries = price_entries_of(before), new_entries = price_entries_of(after);
   std::vector<Json> found;
+  for (const char* name : {"kind", "tenant", "currency", "markup_percent"}) {
+    const Json old = before.value(name, Json()), now = after.value(name, Json());
+    if (old != now) found.push_back({{"what", name}, {"before", old}, {"after", now}});
+  }
+  auto old_entries = price_entries_of(before), new_entries = price_entries_of(after);
   for (const auto& [key, entry] : old_entries)
     if (!new_entries.contains(key))
       found.push_back({{"what", key}, {"before", entry}, {"after", nullptr}});
@@ -143,6 +148,16 @@ std::vector<Json> price_differences(const Json& before, const Json& after) {
       found.push_back({{"what", key}, {"before", old->second}, {"after", entry}});
   }
   return found;
+}
+
+// An entry's unit price and what else it has; another member as it is.
+std::string side_of(const Json& difference, const char* side) {
+  const Json& value = difference.at(side);
+  if (!value.is_object()) return cell(difference, (std::string("/") + side).c_str());
+  std::string text = cell(value, "/unit_price");
+  for (const char* name : {"minimum", "rounding", "included"})
+    if (value.contains(name)) text += std::string(", ") + name + " " + cell(value.at(name), "");
+  return text;
 }
 
 void add_price_diff(CLI::App& group, const ContextPtr& context) {
@@ -162,8 +177,7 @@ void add_price_diff(CLI::App& group, const ContextPtr& context) {
     context->show_items(changed, [&](const auto& items) {
       Table table({"PROVIDER DEPLOYMENT REGION METER", ">BEFORE", ">AFTER"});
       for (const Json& item : items)
-        table.add({cell(item, "/what"), cell(item, "/before/unit_price"),
-                   cell(item, "/after/unit_price")});
+        table.add({cell(item, "/what"), side_of(item, "before"), side_of(item, "after")});
       table.print(context->console(), "The prices are the same.");
     });
   });

@@ -117,6 +117,18 @@ TEST(MoneyCommands, DifferencesOfPrices) {
   EXPECT_EQ(tell(server.url(), {"prices", "diff", "list", "--from", "7"}).exit_code, 1);
 }
 
+TEST(MoneyCommands, ADifferenceMayBeOfTheWholeBook) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[
+      {"version":1,"currency":"EUR","markup_percent":"20","effective_from":"a","entries":[
+        {"provider":"p","meter":"m","unit_price":"1"}]},
+      {"version":2,"currency":"EUR","markup_percent":"30","effective_from":"b","entries":[
+        {"provider":"p","meter":"m","unit_price":"1","minimum":"60"}]}]})");
+  });
+  EXPECT_EQ(tell(server.url(), {"prices", "diff", "list", "--from", "1"}).output,
+            "markup_percent\t20\t30\np - - m\t1\t1, minimum 60\n");
+}
+
 TEST(MoneyCommands, PreviewSendsTheFile) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"items":[],"total":[{"currency":"USD",
