@@ -42,9 +42,15 @@ bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
   if (unknown == words.end()) return false;
   const CLI::App* command = &app;
   std::string name = app.get_name();
+  bool early = false;
   while (!command->get_subcommands().empty()) {
+    early = early || std::ranges::count(command->remaining(), *unknown) > 0;
     command = command->get_subcommands().front();
     name += " " + command->get_name();
+  }
+  if (early && command->get_option_no_throw(*unknown)) {
+    std::cerr << "sandgate: '" << cli::printable(*unknown) << "' goes after '" << name << "'\n";
+    return true;
   }
   std::cerr << "sandgate: '" << cli::printable(*unknown) << "' is no command or option of '" << name
             << "'";

@@ -58,7 +58,7 @@ void upload_file(const Context& context, const Client& client, const fs::path& s
 
 void upload_stream(const Client& client, const Place& target) {
   if (target.path.empty() || target.path.ends_with('/'))
-    throw Error(ErrorCode::invalid, "name the file that standard input becomes, as ID:PATH");
+    throw CLI::ValidationError("cp", "name the file that standard input becomes, as ID:PATH");
   client.call({.method = "PUT",
                .path = files_path(target),
                .content_type = "application/octet-stream",
@@ -159,7 +159,7 @@ void copy(const Context& context, const std::string& from, const std::string& to
   const Client client = context.client();
   const Place source = place_from(from), target = place_from(to);
   if (source.sandbox.empty() == target.sandbox.empty())
-    throw Error(ErrorCode::invalid, "one of the two must be in a sandbox, as ID:PATH");
+    throw CLI::ValidationError("cp", "one of the two must be in a sandbox, as ID:PATH");
   if (source.sandbox.empty())
     upload(context, client, source.path, target);
   else

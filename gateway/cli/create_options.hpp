@@ -20,7 +20,8 @@ struct CreateOptions {
   std::optional<int64_t> ttl_seconds, idle_timeout_seconds, memory_mib, disk_gib;
   std::optional<double> vcpu;
 
-  // Returns the body of POST /v1/sandboxes with the given options only. Throws Error(invalid).
+  // Returns the body of POST /v1/sandboxes with the given options only. Throws
+  // CLI::ValidationError.
   Json body() const;
 };
 

@@ -1,5 +1,7 @@
 #include "gateway/cli/pairs.hpp"
 
+#include <CLI/CLI.hpp>
+
 namespace sandgate::cli {
 
 Json pairs(const std::vector<std::string>& texts, const std::string& what) {
@@ -7,7 +9,7 @@ Json pairs(const std::vector<std::string>& texts, const std::string& what) {
   for (const std::string& text : texts) {
     const size_t sign = text.find('=');
     if (sign == std::string::npos || sign == 0)
-      throw Error(ErrorCode::invalid, what + " wants NAME=VALUE, not '" + text + "'");
+      throw CLI::ValidationError(what, "wants NAME=VALUE, not '" + text + "'");
     map[text.substr(0, sign)] = text.substr(sign + 1);
   }
   return map;

@@ -1,5 +1,7 @@
 #include "gateway/cli/run.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <iostream>
 #include <iterator>
 #include <sstream>
@@ -13,6 +15,8 @@
 
 namespace sandgate::cli {
 namespace {
+
+constexpr double kMostSeconds = 7 * 24 * 3600;
 
 struct ExecOptions {
   std::vector<std::string> command;
@@ -29,14 +33,24 @@ Json ExecOptions::body() const {
   if (!env.empty()) body["env"] = pairs(env, "--env");
   if (!cwd.empty()) body["cwd"] = cwd;
   if (!user.empty()) body["user"] = user;
-  if (timeout_seconds > 0) body["timeout_ms"] = static_cast<int64_t>(timeout_seconds * 1000);
+  if (timeout_seconds > 0)
+    body["timeout_ms"] = std::max<int64_t>(1, std::llround(timeout_seconds * 1000));
   return body;
+}
+
+// Also refuses what is no number at all, as nan.
+std::string positive(const std::string& text) {
+  double value = 0;
+  return CLI::detail::lexical_cast(text, value) && value > 0 && value <= kMostSeconds
+             ? ""
+             : "must be more than 0 and at most a week in seconds, not '" + text + "'";
 }
 
 void add_exec_options(CLI::App& command, ExecOptions& options) {
   command.add_option("--cwd", options.cwd, "Directory to start in");
   command.add_option("--user", options.user, "Account inside");
-  command.add_option("--timeout", options.timeout_seconds, "Seconds until it is killed");
+  command.add_option("--timeout", options.timeout_seconds, "Seconds until it is killed")
+      ->check(positive);
   command.add_flag("-i,--stdin", options.stdin_too,
                    "Pass this command's input to the program, as it comes; with --json all of it "
                    "at first");

@@ -156,7 +156,7 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
   command->add_flag("--all", options->all, "All that have not ended")->excludes(positional);
   context->on(*command, [context, options] {
     if (options->ids.empty() && !options->all)
-      throw Error(ErrorCode::invalid, "which? Give ids, or --all");
+      throw CLI::ValidationError("kill", "which? Give ids, or --all");
     const Client client = context->client();
     std::vector<std::string> ids = options->ids;
     if (options->all)

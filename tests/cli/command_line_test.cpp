@@ -55,6 +55,7 @@ TEST(CommandLine, AnUnknownWordIsNamed) {
             "sandgate: '-la' is no command or option of 'sandgate exec'; a program that takes "
             "options goes after --");
   EXPECT_EQ(complaint({"run", "--"}), "COMMAND is required");
+  EXPECT_EQ(complaint({"--json", "list"}), "sandgate: '--json' goes after 'sandgate list'");
 }
 
 std::string help(std::vector<const char*> arguments) {
@@ -160,6 +161,15 @@ TEST(CommandLine, NoKeyIsOfferedForWhatASandboxForbids) {
   EXPECT_EQ(refusal(server.url(), {"exec", "sb1", "--", "true"}).find("--tenant"),
             std::string::npos);
   unsetenv("SANDGATE_ADMIN_KEY");
+}
+
+TEST(CommandLine, WhatIsWrongInTheWordsIsTwo) {
+  EXPECT_EQ(complaint({"run", "--env", "FOO", "--", "true"}), "--env: wants NAME=VALUE, not 'FOO'");
+  EXPECT_EQ(run(kNobody, {"create", "--metadata", "x"}), 2);
+  EXPECT_EQ(run(kNobody, {"kill"}), 2);
+  EXPECT_EQ(run(kNobody, {"cp", "a", "b"}), 2);
+  for (const char* seconds : {"-1", "0", "nan", "x", "1e9"})
+    EXPECT_EQ(run(kNobody, {"exec", "--timeout", seconds, "sb1", "--", "true"}), 2) << seconds;
 }
 
 TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {

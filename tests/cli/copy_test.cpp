@@ -58,7 +58,7 @@ TEST(Copy, StandardInputBecomesAFile) {
   std::cin.clear();
 
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_EQ(nameless.exit_code, 1);
+  EXPECT_EQ(nameless.exit_code, 2);
   ASSERT_EQ(server.requests.size(), 1u);
   EXPECT_EQ(server.requests[0].method, "PUT");
   EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");

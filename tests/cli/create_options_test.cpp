@@ -27,8 +27,8 @@ TEST(CreateOptions, SpellsEverythingOut) {
 }
 
 TEST(CreateOptions, APairNeedsASign) {
-  EXPECT_THROW(pairs({"novalue"}, "--env"), Error);
-  EXPECT_THROW(pairs({"=x"}, "--env"), Error);
+  EXPECT_THROW(pairs({"novalue"}, "--env"), CLI::ValidationError);
+  EXPECT_THROW(pairs({"=x"}, "--env"), CLI::ValidationError);
 }
 
 }  // namespace
