@@ -1,10 +1,8 @@
 #include "gateway/cli/profiles.hpp"
 
-#include <fstream>
-#include <sstream>
-
 #include "gateway/cli/create_options.hpp"
 #include "gateway/cli/decision.hpp"
+#include "gateway/cli/document_file.hpp"
 #include "gateway/cli/table.hpp"
 #include "registry/yaml.hpp"
 
@@ -12,13 +10,6 @@ namespace sandgate::cli {
 namespace {
 
 std::string profile_path(const std::string& name) { return "/v1/profiles/" + percent_encode(name); }
-
-std::string file_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) throw Error(ErrorCode::not_found, "cannot read " + path);
-  return text.str();
-}
 
 std::string name_in(const std::string& text, const std::string& file) {
   const Json document = yaml_to_json(text);
@@ -28,7 +19,7 @@ std::string name_in(const std::string& text, const std::string& file) {
 }
 
 Json publish(const Client& client, const std::string& file, const std::string& channel) {
-  const std::string text = file_text(file);
+  const std::string text = text_in(file);
   std::string path = profile_path(name_in(text, file));
   if (!channel.empty()) path += "?channel=" + percent_encode(channel);
   return client
@@ -53,7 +44,8 @@ void add_apply(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("apply", "Publish profiles from files");
-  command->add_option("-f,--file", options->files, "YAML or JSON file; repeatable")->required();
+  command->add_option("-f,--file", options->files, "YAML or JSON; - is standard input; repeatable")
+      ->required();
   command->add_option("--channel", options->channel,
                       "Channel to point at the new version, or none; absent: stable");
   context->on(*command, [context, options] {

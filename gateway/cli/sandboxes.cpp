@@ -44,7 +44,9 @@ void print_details(const Console& console, const Json& sandbox) {
   line("resources", text("/resources/vcpu") + " vcpu, " + text("/resources/memory_mib") +
                         " MiB memory, " + text("/resources/disk_gib") + " GiB disk");
   line("created", time_cell(sandbox, "/created_at"));
-  line("expires", time_cell(sandbox, "/expires_at"));
+  const bool has_ended = cell(sandbox, "/ended_at") != "-";
+  line(has_ended ? "ended" : "expires",
+       time_cell(sandbox, has_ended ? "/ended_at" : "/expires_at"));
   line("price", text("/cost/estimated_per_hour") + " " + text("/cost/currency") + " per hour");
   if (sandbox.contains("metadata") && !sandbox["metadata"].empty())
     line("metadata", printable(sandbox["metadata"].dump()));

@@ -122,6 +122,27 @@ TEST(CommandLine, NoErrorControlsTheTerminal) {
             std::string::npos);
 }
 
+TEST(CommandLine, WhatIsWrongInTheWordsIsTwo) {
+  EXPECT_EQ(complaint({"run", "--env", "FOO", "--", "true"}), "--env: wants NAME=VALUE, not 'FOO'");
+  EXPECT_EQ(run(kNobody, {"create", "--metadata", "x"}), 2);
+  EXPECT_EQ(run(kNobody, {"kill"}), 2);
+  EXPECT_EQ(run(kNobody, {"cp", "a", "b"}), 2);
+  for (const char* seconds : {"-1", "0", "nan", "x", "1e9"})
+    EXPECT_EQ(run(kNobody, {"exec", "--timeout", seconds, "sb1", "--", "true"}), 2) << seconds;
+}
+
+TEST(CommandLine, AnEndedSandboxHasItsEnd) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"id":"sb1","state":"stopped",
+      "expires_at":"2026-11-20T09:00:00.000000Z","ended_at":"2026-11-20T08:00:00.000000Z"})");
+  });
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"show", "sb1"}), 0);
+  const std::string text = testing::internal::GetCapturedStdout();
+  EXPECT_NE(text.find("ended       2026-11-20 08:00:00Z\n"), std::string::npos) << text;
+  EXPECT_EQ(text.find("expires"), std::string::npos);
+}
+
 TEST(CommandLine, SeveralAreDoneEvenIfOneFails) {
   ScriptedServer server([](const auto& request) {
     if (request.target.find("sb1") != std::string::npos)
@@ -161,15 +182,6 @@ TEST(CommandLine, NoKeyIsOfferedForWhatASandboxForbids) {
   EXPECT_EQ(refusal(server.url(), {"exec", "sb1", "--", "true"}).find("--tenant"),
             std::string::npos);
   unsetenv("SANDGATE_ADMIN_KEY");
-}
-
-TEST(CommandLine, WhatIsWrongInTheWordsIsTwo) {
-  EXPECT_EQ(complaint({"run", "--env", "FOO", "--", "true"}), "--env: wants NAME=VALUE, not 'FOO'");
-  EXPECT_EQ(run(kNobody, {"create", "--metadata", "x"}), 2);
-  EXPECT_EQ(run(kNobody, {"kill"}), 2);
-  EXPECT_EQ(run(kNobody, {"cp", "a", "b"}), 2);
-  for (const char* seconds : {"-1", "0", "nan", "x", "1e9"})
-    EXPECT_EQ(run(kNobody, {"exec", "--timeout", seconds, "sb1", "--", "true"}), 2) << seconds;
 }
 
 TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
