@@ -123,7 +123,8 @@ void apply_environment(Config& config, const std::map<std::string, std::string>&
 std::string default_home(const std::map<std::string, std::string>& environment) {
   if (geteuid() == 0) return "/var/lib/sandgate";
   const auto home = environment.find("HOME");
-  return (home == environment.end() ? "/tmp" : home->second) + "/.local/share/sandgate";
+  if (home == environment.end() || home->second.empty()) return "";
+  return home->second + "/.local/share/sandgate";
 }
 
 void check_database_url(const std::string& url, Problems& problems) {
@@ -142,7 +143,10 @@ void check_database_url(const std::string& url, Problems& problems) {
 void check_whole(const Config& config, Problems& problems) {
   if (config.tls.certificate.empty() != config.tls.key.empty())
     problems.add("/tls", "needs both certificate and key");
-  if (!config.home.starts_with("/")) problems.add("/home", "must be an absolute path");
+  if (config.home.empty())
+    problems.add("/home", "needs a directory: the environment has no HOME to make one in");
+  else if (!config.home.starts_with("/"))
+    problems.add("/home", "must be an absolute path");
   if (config.listen_address.empty()) problems.add("/listen", "needs an address");
   check_database_url(config.database.url, problems);
 }

@@ -124,6 +124,22 @@ TEST(Config, AHomeMayHaveSpaces) {
   EXPECT_EQ(config.database_url(), "host='/a b\\'c/postgres' user=sandgate dbname=sandgate");
 }
 
+// Not in /tmp, where it would be lost with the next start of the machine.
+TEST(Config, AnAccountWithoutAHomeNamesADirectory) {
+  const bool root = ::geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);
+  }
+  EXPECT_THROW(load_config({}), Error);
+  EXPECT_EQ(load_config({.file = "", .environment = {}, .flags = {{"home", "/data"}}}).home,
+            "/data");
+  EXPECT_EQ(load_config({.file = "", .environment = {{"HOME", "/x"}}, .flags = {}}).home,
+            "/x/.local/share/sandgate");
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+}
+
 TEST(Config, SurvivesTheWayToAChildProcess) {
   const Config config =
       load_config({.file = "",
