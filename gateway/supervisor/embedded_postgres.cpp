@@ -105,6 +105,7 @@ void end_creators(const std::string& half_made) {
 
 void create_cluster(const Config& config, const std::string& bin, const SystemAccount& account) {
   const std::string half_made = config.postgres_socket() + "/data.new";
+  log::info("preparing the database; this is done once", {{"directory", config.postgres_data()}});
   end_creators(half_made);
   fs::remove_all(half_made);
   check(run_to_end(
