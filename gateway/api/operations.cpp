@@ -1,18 +1,28 @@
 #include "gateway/api/operations.hpp"
 
+#include "gateway/core/crypto.hpp"
+
 namespace sandgate::api {
 namespace {
 
-// The dashboard's script and style are inline, and it connects to its own origin only.
-constexpr std::string_view kDashboardPolicy =
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; "
-    "connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; "
-    "frame-ancestors 'none'";
+// The dashboard's style is inline, and it connects to its own origin only. Of scripts only its own
+// runs, known by its hash.
+std::string dashboard_policy() {
+  constexpr std::string_view kBegin = "<script>", kEnd = "</script>";
+  const std::string_view page = embedded_dashboard();
+  const size_t begin = page.find(kBegin) + kBegin.size();
+  const std::string script(page.substr(begin, page.find(kEnd, begin) - begin));
+  return "default-src 'none'; script-src 'sha256-" + base64_encode(*from_hex(sha256_hex(script))) +
+         "'; style-src 'unsafe-inline'; connect-src 'self'; img-src data:; base-uri 'none'; "
+         "form-action 'none'; frame-ancestors 'none'";
+}
 
 }  // namespace
 
 OperationsHandlers::OperationsHandlers(OperationsSources sources)
-    : sources_(std::move(sources)), openapi_(yaml_to_json(std::string(embedded_openapi()))) {}
+    : sources_(std::move(sources)),
+      openapi_(yaml_to_json(std::string(embedded_openapi()))),
+      policy_(dashboard_policy()) {}
 
 void OperationsHandlers::add_routes(http::Routes& routes) {
   using Answer = Task<http::Response> (OperationsHandlers::*)(http::Request&);
@@ -70,7 +80,7 @@ Task<http::Response> OperationsHandlers::openapi(http::Request&) {
 Task<http::Response> OperationsHandlers::dashboard(http::Request&) {
   http::Response response;
   response.content_type = "text/html; charset=utf-8";
-  response.headers = {{"Content-Security-Policy", std::string(kDashboardPolicy)},
+  response.headers = {{"Content-Security-Policy", policy_},
                       {"X-Content-Type-Options", "nosniff"},
                       {"Referrer-Policy", "no-referrer"},
                       {"Cache-Control", "no-cache"}};

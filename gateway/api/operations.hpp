@@ -35,6 +35,7 @@ class OperationsHandlers {
  private:
   const OperationsSources sources_;
   const std::string openapi_;
+  const std::string policy_;  // of the dashboard
 };
 
 // Converts docs/openapi.yaml to JSON text. Plain scalars become numbers, booleans or null by YAML's

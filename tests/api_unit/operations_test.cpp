@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/crypto.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::api {
@@ -42,6 +43,20 @@ TEST(Operations, TheDescriptionIsJsonAndThePageIsThere) {
   EXPECT_TRUE(json["paths"].contains("/v1/sandboxes/{id}/exec"));
   const auto page = test::run(handlers.dashboard(request));
   EXPECT_NE(std::get<std::string>(page.body).find("</html>"), std::string::npos);
+}
+
+TEST(Operations, ThePageRunsNoOtherScript) {
+  OperationsHandlers handlers({});
+  http::Request request;
+  const auto page = test::run(handlers.dashboard(request));
+  const std::string text = std::get<std::string>(page.body);
+  const size_t begin = text.find("<script>") + 8;
+  const std::string script = text.substr(begin, text.find("</script>") - begin);
+  const std::string hash = base64_encode(*from_hex(sha256_hex(script)));
+  std::string policy;
+  for (const auto& [name, value] : page.headers)
+    if (name == "Content-Security-Policy") policy = value;
+  EXPECT_NE(policy.find("script-src 'sha256-" + hash + "';"), std::string::npos) << policy;
 }
 
 TEST(Operations, YamlScalarsKeepTheirTypes) {
