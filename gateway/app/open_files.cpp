@@ -24,7 +24,8 @@ void fit_connections(Config& config) {
   rlimit files{};
   if (getrlimit(RLIMIT_NOFILE, &files) != 0) return;
   const int64_t wanted = config.limits.connections;
-  config.limits.connections = connections_within(files.rlim_cur, wanted, config.listeners());
+  config.limits.connections =
+      connections_within(files.rlim_cur, wanted, static_cast<int64_t>(config.listeners().size()));
   if (config.limits.connections < wanted)
     log::warn("the limit of open files leaves fewer connections than limits.connections",
               {{"connections", config.limits.connections},

@@ -2,6 +2,10 @@
 
 #include <unistd.h>
 
+#include <optional>
+
+#include "gateway/core/json_reader.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -26,12 +30,23 @@ SettingsFlags::SettingsFlags(CLI::App& command) {
 
 Config SettingsFlags::load(bool again) const {
   ConfigSources sources{file_, environment_of_process(), {}, again};
+  Problems problems;
   for (const std::string& setting : settings_) {
     const size_t equals = setting.find('=');
-    if (equals == std::string::npos) throw Error::invalid("/" + setting, "--set needs path=value");
-    sources.flags.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
+    if (equals == std::string::npos)
+      problems.add("/" + setting, "--set needs path=value");
+    else
+      sources.flags.emplace_back(setting.substr(0, equals), setting.substr(equals + 1));
   }
-  return load_config(sources);
+  std::optional<Config> config;
+  try {
+    config = load_config(sources);
+  } catch (const Error& error) {
+    if (error.fields.empty()) throw;
+    for (const FieldProblem& field : error.fields) problems.add(field.path, field.message);
+  }
+  problems.throw_if_any();
+  return std::move(*config);
 }
 
 }  // namespace sandgate

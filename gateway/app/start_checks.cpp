@@ -16,6 +16,7 @@
 #include "gateway/http/tls.hpp"
 #include "local/egress/reachable.hpp"
 #include "local/node/volatile_directory.hpp"
+#include "registry/profile_channel.hpp"
 
 namespace sandgate {
 namespace {
@@ -93,11 +94,14 @@ void check_machine(const Config& config, Problems& problems) {
 }
 
 void check_listening(const Config& config, const SystemAccount& account, Problems& problems) {
-  try {
-    asio::io_context loop(1);
-    http::bind_listener(loop, config.listen_address, config.listen_port, kBindPatience);
-  } catch (const Error& error) {
-    problems.add("/listen", error.what());
+  asio::io_context loop(1);
+  std::vector<asio::ip::tcp::acceptor> held;  // so that one address for both is found
+  for (const Config::Listener& one : config.listeners()) {
+    try {
+      held.push_back(http::bind_listener(loop, one.address, one.port, kBindPatience));
+    } catch (const Error& error) {
+      problems.add(one.setting, error.what());
+    }
   }
   if (config.tls.certificate.empty()) return;
   for (const auto& [setting, file] : {std::pair("/tls/certificate", config.tls.certificate),
@@ -120,8 +124,31 @@ void check_programs(const Config& config, Problems& problems) {
                                      " is not a program: name sandgate-agent, which is installed "
                                      "beside sandgate");
   const std::string& images = config.local.images;
-  if (!images.empty() && fs::exists(images) && !fs::is_directory(images))
+  if (!images.empty() && !images.starts_with("/"))
+    problems.add("/local/images", "'" + images + "' must be an absolute path");
+  else if (!images.empty() && fs::exists(images) && !fs::is_directory(images))
     problems.add("/local/images", images + " is not a directory: name one, which may be missing");
+}
+
+// Whether it is what browsers send: a scheme, a host and perhaps a port.
+bool is_page_origin(const std::string& text) {
+  for (const std::string scheme : {"http://", "https://"})
+    if (text.starts_with(scheme))
+      return text.size() > scheme.size() && text.find('/', scheme.size()) == std::string::npos;
+  return false;
+}
+
+void check_mcp(const Config& config, Problems& problems) {
+  const std::string& profile = config.mcp.profile;
+  if (!profile.empty() && !profile_reference_from(profile))
+    problems.add("/mcp/profile", "'" + profile + "' is no profile: name one, as name or name@3");
+  std::istringstream origins(config.mcp.origins);
+  for (std::string one; std::getline(origins, one, ',');) {
+    std::erase(one, ' ');
+    if (!one.empty() && !is_page_origin(one))
+      problems.add("/mcp/origins",
+                   "'" + one + "' is no origin, such as https://app.example.com, without a path");
+  }
 }
 
 // Checks the text of the setting, even if local sandboxes are disabled.
@@ -161,6 +188,7 @@ void check_start(const Config& config, const SystemAccount& account) {
   check_master_key(config, problems);
   check_machine(config, problems);
   check_listening(config, account, problems);
+  check_mcp(config, problems);
   const NodeSettings node = node_settings(config);
   check_blocks(node, problems);
   if (config.local.enabled) {

@@ -110,7 +110,17 @@ struct Config {
   // Files with "address:port", written once the gateway listens; not removed when it stops.
   std::string listen_file() const { return gateway_directory() + "/listen"; }
   std::string e2b_listen_file() const { return gateway_directory() + "/listen_e2b"; }
-  int64_t listeners() const { return e2b.listen_address.empty() ? 1 : 2; }
+  struct Listener {
+    const char* setting;  // its path, as in errors
+    std::string address;
+    uint16_t port;
+  };
+  std::vector<Listener> listeners() const {
+    std::vector<Listener> all{{"/listen", listen_address, listen_port}};
+    const auto& [address, port] = e2b;
+    if (!address.empty()) all.push_back({"/e2b/listen", address, port});
+    return all;
+  }
   std::string node_socket() const { return home + "/run/node.sock"; }
   std::string local_run() const { return home + "/run"; }
   std::string master_key_file() const { return home + "/master.key"; }

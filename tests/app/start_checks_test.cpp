@@ -6,6 +6,7 @@
 #include <fstream>
 #include <set>
 
+#include "gateway/app/settings_flags.hpp"
 #include "gateway/http/bind.hpp"
 #include "tests/support/run.hpp"
 
@@ -119,6 +120,43 @@ TEST_F(StartChecks, APortThatIsTaken) {
   set("listen", "127.0.0.1:" + std::to_string(taken.local_endpoint().port()));
   EXPECT_NE(problems(current_account())["/listen"].find("another program has the port"),
             std::string::npos);
+}
+
+TEST_F(StartChecks, ADataPortThatIsTakenAlsoByTheApi) {
+  asio::io_context loop;
+  auto taken = http::bind_listener(loop, "127.0.0.1", 0, {});
+  const std::string address = "127.0.0.1:" + std::to_string(taken.local_endpoint().port());
+  set("e2b.listen", address);
+  EXPECT_EQ(paths(), Paths{"/e2b/listen"});
+  taken.close();
+  EXPECT_EQ(paths(), Paths());
+  set("listen", address);
+  EXPECT_EQ(paths(), Paths{"/e2b/listen"});
+}
+
+TEST_F(StartChecks, WhatMcpAndImagesCannotMean) {
+  set("mcp.profile", "No Profile");
+  set("mcp.origins", "https://app.example.com, app.example.com");
+  set("local.images", "images");
+  EXPECT_EQ(paths(), (Paths{"/mcp/profile", "/mcp/origins", "/local/images"}));
+  set("mcp.profile", "python@3");
+  set("mcp.origins", "https://app.example.com, http://localhost:3000");
+  set("local.images", directory.path() + "/images");
+  EXPECT_EQ(paths(), Paths());
+}
+
+TEST(SettingsFlags, NameEveryMistakeAtOnce) {
+  CLI::App app;
+  const SettingsFlags flags(app);
+  app.parse("--set noequals --set log.level=loud", false);
+  try {
+    flags.load();
+    FAIL() << "took it";
+  } catch (const Error& error) {
+    std::set<std::string> named;
+    for (const FieldProblem& field : error.fields) named.insert(field.path);
+    EXPECT_EQ(named, (std::set<std::string>{"/noequals", "/log/level"}));
+  }
 }
 
 }  // namespace
