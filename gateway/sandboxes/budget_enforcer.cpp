@@ -2,12 +2,15 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/placement/certainty.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
 
 namespace sandgate {
 namespace {
 
 // Two rounds: before a later one the money may have ended.
 constexpr std::chrono::seconds kLastRounds{30};
+// Six minutes where each fails at once, ten where the backend is at work on an archive.
+constexpr int kBudgetPauseTries = 12;
 
 }  // namespace
 
@@ -40,9 +43,13 @@ Task<void> BudgetEnforcer::stop(Halt halt) {
 Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   const SandboxRecord& record = known->record;
   if (record.state == SandboxState::paused) co_return true;
-  const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;
-  if (record.state == SandboxState::pausing) co_return !money_ends;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  // Its own gateway is told of it as well.
+  if (deployment && is_elsewhere(record.id.value, record.backend_id, deployment->descriptor))
+    co_return true;
+  const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;
+  if (record.state == SandboxState::pausing)
+    co_return !money_ends || co_await may_yet_be_paused(record.id);
   if (!pause_ || !deployment) co_return false;
   const Descriptor& offered = deployment->descriptor;
   if (offered.known && !offered.can(Verb::pause)) co_return false;
@@ -55,9 +62,15 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   // A pause that may still succeed is retried while there is money; then the limit prevails.
   if (is_hopeless(*error)) co_return false;
   if (!money_ends) co_return true;
-  if (error->code != ErrorCode::conflict) co_return false;
   const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);
   co_return now->record.state != SandboxState::running;
+}
+
+// Another gateway, or the reaper of this one, is at it.
+Task<bool> BudgetEnforcer::may_yet_be_paused(SandboxId id) {
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::tries_put_off(tx, id); };
+  auto reading = parts_.database.run(std::move(read));
+  co_return co_await std::move(reading) < kBudgetPauseTries;
 }
 
 }  // namespace sandgate

@@ -22,9 +22,10 @@ class BudgetEnforcer {
         errands_(parts_.executor) {}
 
   // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop. A
-  // sandbox that its backend cannot pause is killed; if the backend does not answer, or refuses
-  // for now, it is killed once its money ends within 30 s. A paused sandbox stays paused, and its
-  // storage is charged.
+  // sandbox that its backend cannot pause is killed; if the backend refuses for now, it is killed
+  // once its money ends within 30 s; if it does not answer or is still at it, after some more tries
+  // of the reaper. A sandbox on another gateway's machine is left to that one to pause. A paused
+  // sandbox stays paused, and its storage is charged.
   Task<size_t> enforce();
   // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
   Task<size_t> begin();
@@ -33,6 +34,7 @@ class BudgetEnforcer {
   Task<void> stop(Halt halt);
   // True when nothing has to be killed: the sandbox is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
+  Task<bool> may_yet_be_paused(SandboxId id);  // one that is `pausing`
 
   Budgets& budgets_;
   Lifecycle& lifecycle_;

@@ -47,6 +47,17 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 
 }  // namespace
 
+bool is_elsewhere(const std::string& id, const std::string& backend_id, const Descriptor& here) {
+  const std::string somewhere = id + "@";
+  return !here.machine.empty() && backend_id.starts_with(somewhere) &&
+         backend_id != somewhere + here.machine;
+}
+
+void check_is_here(const std::string& id, const std::string& backend_id, const Descriptor& here) {
+  if (is_elsewhere(id, backend_id, here))
+    throw Error(ErrorCode::unavailable, "it is on the machine of another gateway");
+}
+
 PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record) {
   const auto deployment = deployments.find(record.tenant, record.deployment);
   return {record.tenant.value, record.provider, record.deployment, record.region,

@@ -202,6 +202,11 @@ inline constexpr std::chrono::seconds kPromptEnd{2};
 // The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
 inline constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
 
+// Whether the sandbox or snapshot `id` is on the machine (see LocalProvider) of another gateway
+// than the one whose deployment this is. check_is_here() throws Error(unavailable) then.
+bool is_elsewhere(const std::string& id, const std::string& backend_id, const Descriptor& here);
+void check_is_here(const std::string& id, const std::string& backend_id, const Descriptor& here);
+
 // The key under which a placed sandbox is priced; refers to the record's strings.
 PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record);
 

@@ -109,6 +109,11 @@ void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
   run_prepared(tx, kSql, id.value);
 }
 
+int tries_put_off(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = run_prepared(tx, "SELECT stop_attempts FROM sandbox WHERE id = $1", id.value);
+  return rows.empty() ? 0 : rows[0][0].as<int>();
+}
+
 Json wishes_of(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT wishes FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());

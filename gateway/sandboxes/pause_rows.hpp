@@ -30,6 +30,8 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        std::chrono::milliseconds lease);
 // Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s.
 void put_off_pausing(pqxx::work& tx, const SandboxId& id);
+// How often that or set_back() was done since set_pausing() or set_resuming(); 0: no such row.
+int tries_put_off(pqxx::work& tx, const SandboxId& id);
 // The overrides in the sandbox's create request; {} when unknown.
 Json wishes_of(pqxx::work& tx, const SandboxId& id);
 // Changes the network override that copies inherit; no effect when the row does not exist.

@@ -53,15 +53,6 @@ MeterState metered_as(Keeps kept) {
   return kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
 }
 
-// The row comes before the backend, and its own gateway would carry out what the row says although
-// this one refused it.
-void check_is_here(const SandboxRecord& record, const Descriptor& descriptor) {
-  const std::string somewhere = record.id.value + "@";
-  if (!descriptor.machine.empty() && record.backend_id.starts_with(somewhere) &&
-      record.backend_id != somewhere + descriptor.machine)
-    throw Error(ErrorCode::unavailable, "the sandbox runs on the machine of another gateway");
-}
-
 }  // namespace
 
 std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
@@ -89,7 +80,9 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish, bo
     if (record.state != SandboxState::running) throw wrong_state(record);
     if (tries == 0) throw is_being_changed();
     const auto deployment = lifecycle_.deployment_of(record);
-    check_is_here(record, deployment->descriptor);
+    // The row comes before the backend, and its own gateway would carry out what the row says
+    // although this one refused it.
+    check_is_here(record.id.value, record.backend_id, deployment->descriptor);
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
     auto work = [this, record, wish, waits]() -> Task<MaybeRecord> {
@@ -142,7 +135,7 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
     }
     if (record.state != SandboxState::paused) throw wrong_state(record);
     if (tries == 0) throw is_being_changed();
-    check_is_here(record, lifecycle_.deployment_of(record)->descriptor);
+    check_is_here(record.id.value, record.backend_id, lifecycle_.deployment_of(record)->descriptor);
     kept = record.kept;
     auto work = [this, record]() -> Task<SandboxRecord> { return begin_resume(record); };
     SandboxRecord resumed = co_await uncancelled(std::move(work));

@@ -11,10 +11,9 @@
 namespace sandgate {
 namespace {
 
-// Time for a few tries: a backend that does not answer may yet pause the sandbox.
-constexpr std::chrono::seconds kPauseGrace{30};
-// The copies that a tenant makes one after the other must not hold off the end for ever.
-constexpr std::chrono::seconds kCopyGrace = kCopyPatience + kPauseGrace;
+// Writing an archive takes minutes, copying a disk five, and an outage may last; but what is never
+// paused must not run on for ever.
+constexpr std::chrono::seconds kPauseGrace{900};
 constexpr int kAllThereAre = 100'000;
 // Time for other gateways to hear of the planned pause and to write their use.
 constexpr std::chrono::milliseconds kTimeToTell{300};
@@ -91,8 +90,8 @@ Task<void> Reaper::pause_unless_used(SandboxRecord record,
     co_await carry_out(std::move(record), true);
 }
 
-// A sandbox that cannot be paused when its TTL ends is killed, also when that stays unknown for
-// kPauseGrace, or refused for now for kCopyGrace: it must not run on.
+// A sandbox that cannot be paused when its TTL ends is killed, also when that stays unknown, or
+// refused for now, for kPauseGrace.
 Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const SandboxId id = record.id;
   const TenantId tenant = record.tenant;
@@ -103,9 +102,8 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);
-  const auto grace = error && error->code == ErrorCode::conflict ? kCopyGrace : kPauseGrace;
   const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
-                    now->expires_at + grace < parts_.clock.now();
+                    now->expires_at + kPauseGrace < parts_.clock.now();
   if (!error || !(is_hopeless(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
