@@ -174,6 +174,28 @@ Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
   co_return co_await std::move(replaying);
 }
 
+Task<bool> OutageJournal::write_kept(Lifecycle& lifecycle, std::string journal, uint64_t sequence,
+                                     EndIntention end) {
+  auto work = [&lifecycle, journal, sequence, end](pqxx::work& tx) {
+    if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
+  };
+  auto writing = lifecycle.parts().database.run(std::move(work));
+  const auto outcome = co_await attempt(std::move(writing));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code == ErrorCode::unavailable) throw *error;
+  lifecycle.parts().cache.forget(end.sandbox);
+  if (error) {
+    // The database refuses it for good; see readable().
+    log::error("an end kept on disk cannot be written",
+               {{"sandbox", end.sandbox.value}, {"reason", error->what()}});
+    note_not_kept(end.sandbox);
+    co_return false;
+  }
+  note_written(end.sandbox);
+  ++replayed_;
+  co_return true;
+}
+
 Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
   size_t count = 0;
   for (;;) {
@@ -182,15 +204,9 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
     const std::string journal = journal_.id();
     for (const auto& record : batch) {
       if (const auto intention = readable(record.payload)) {
-        auto work = [&lifecycle, journal, sequence = record.sequence,
-                     end = *intention](pqxx::work& tx) {
-          if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
-        };
-        co_await lifecycle.parts().database.run(std::move(work));
-        lifecycle.parts().cache.forget(intention->sandbox);
-        note_written(intention->sandbox);
-        ++count;
-        ++replayed_;
+        auto writing = write_kept(lifecycle, journal, record.sequence, *intention);
+        const bool written = co_await std::move(writing);
+        count += written ? 1 : 0;
       }
       // Each by itself: what is written may not be counted again when a later record fails.
       co_await journal_.forget(record.sequence);

@@ -46,7 +46,8 @@ class OutageJournal {
 
   // Writes all ends into the database, in order and exactly once, even across crashes. Usage must
   // not be booked before, or it would be charged beyond the end. Throws Error(unavailable) while
-  // the database is away. Returns the number of ends written.
+  // the database is away. An end that the database refuses is logged and dropped. Returns the
+  // number of ends written.
   Task<size_t> replay(Lifecycle& lifecycle);
 
   size_t records() const { return journal_.records(); }
@@ -56,6 +57,9 @@ class OutageJournal {
 
  private:
   Task<size_t> replay_alone(Lifecycle& lifecycle);
+  // False: the database refuses this end itself.
+  Task<bool> write_kept(Lifecycle& lifecycle, std::string journal, uint64_t sequence,
+                        EndIntention end);
   void note_kept(const EndIntention& intention);
   void note_not_kept(const SandboxId& sandbox);
   void note_written(const SandboxId& sandbox);

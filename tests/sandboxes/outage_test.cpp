@@ -317,6 +317,23 @@ TEST(Outage, AReplayThatBreaksOffGoesOnWhereItStopped) {
   EXPECT_FALSE(world.outage->is_pending());
 }
 
+TEST(Outage, AnEndThatTheDatabaseRefusesHoldsUpNoOther) {
+  OutageWorld world;
+  std::vector<SandboxRecord> boxes{world.create(), world.create()};
+  for (const SandboxRecord& box : boxes)
+    run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  world.sql(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE EXCEPTION 'refused'; END$$");
+  world.sql("CREATE TRIGGER refusing BEFORE UPDATE ON sandbox FOR EACH ROW WHEN (OLD.id = '" +
+            boxes[0].id.value + "') EXECUTE FUNCTION refuse()");
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  EXPECT_FALSE(world.outage->is_pending());
+  EXPECT_FALSE(world.outage->has(boxes[0].id));
+  EXPECT_EQ(world.row(boxes[0].id).state, SandboxState::running);
+  EXPECT_EQ(world.row(boxes[1].id).state, SandboxState::stopping);
+}
+
 TEST(Outage, ARecordOfAnotherReleaseHoldsUpNoOther) {
   OutageWorld world;
   const SandboxRecord box = world.create();
