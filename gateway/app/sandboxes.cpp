@@ -37,7 +37,10 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                       [this](TenantId tenant, SandboxId id) -> Task<void> {
                         co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
                       }),
-      reaper(lifecycle, {.hold = [this] { return outage.is_pending() || reconciler.owes_deaths(); },
+      reaper(lifecycle, {.hold =
+                             [this](const SandboxId& id) {
+                               return outage.has(id) || reconciler.owes_death_of(id);
+                             },
                          .machine = below.machine,
                          .activity = activity}),
       reconciler(lifecycle, {}),

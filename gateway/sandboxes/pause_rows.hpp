@@ -20,11 +20,11 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 // take the row for 1 s then, doubling to 60 s.
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
 // pausing -> running when the sandbox is in use: `used` says so, or its row no longer matches
-// `condition` (trusted SQL, as in stop_where). False: not in use, or not pausing.
+// `condition` (trusted SQL, as in due()). False: not in use, or not pausing.
 bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
                      std::chrono::milliseconds ahead);
 
-// Running rows that match `condition` (as in stop_where) and are not put off -> pausing.
+// Running rows that match `condition` (as in due()) and are not put off -> pausing.
 std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);

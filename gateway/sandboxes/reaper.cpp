@@ -11,6 +11,10 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kLookPatience{20};
+// A row that somebody has locked costs a few seconds. The rows of one tenant may all wait for the
+// same lock, as that of a budget; then they may fill batches.
+constexpr int kFailuresOfTenant = 2;
+constexpr size_t kMostFailures = 8;  // of one round
 
 // End of the charge of a row taken for `reason`: a delay of the reaper is at the gateway's cost.
 // Empty: now.
@@ -24,23 +28,52 @@ std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const st
 
 }  // namespace
 
-Task<size_t> Reaper::stop_due(std::string condition, sandbox_rows::Stop stop) {
-  size_t count = 0;
-  for (; count < static_cast<size_t>(options_.batch); ++count) {
-    // One row per transaction: a second one would lock its meter after the first one's budgets,
-    // against the lock order.
-    auto work = [this, condition, stop](pqxx::work& tx) {
-      // A server that stalled may come to this long after the round began.
-      if (options_.hold && options_.hold()) return std::vector<SandboxRecord>();
-      auto taken = sandbox_rows::stop_where(tx, condition, stop, 1, options_.ahead);
-      for (const SandboxRecord& record : taken) {
-        lifecycle_.end_charge(tx, record.id, due_at(tx, record, stop.reason));
+Task<std::vector<SandboxRecord>> Reaper::find_due(Ending ending, std::vector<std::string> stuck) {
+  auto look = [this, ending, stuck](pqxx::work& tx) {
+    return sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
+                             stuck);
+  };
+  auto looking = parts_.database.run(std::move(look));
+  co_return co_await std::move(looking);
+}
+
+// One row per transaction: a second one would lock its meter after the first one's budgets, against
+// the lock order.
+Task<bool> Reaper::end_one(SandboxId id, Ending ending) {
+  auto work = [this, id, ending](pqxx::work& tx) {
+    // A server that stalled may come to this long after the round began.
+    if (options_.hold && options_.hold(id)) return std::optional<SandboxRecord>();
+    auto taken = sandbox_rows::stop_if(tx, id, ending.condition, ending.stop, options_.ahead);
+    if (taken) lifecycle_.end_charge(tx, id, due_at(tx, *taken, ending.stop.reason));
+    return taken;
+  };
+  auto working = parts_.database.run(std::move(work));
+  const auto taken = co_await std::move(working);
+  if (taken) bring_down_later(*taken);
+  co_return taken.has_value();
+}
+
+Task<size_t> Reaper::end_due(Ending ending) {
+  size_t count = 0, all_failures = 0;
+  std::map<std::string, int> failures;  // by tenant
+  std::vector<std::string> stuck;  // tenants
+  for (size_t known = 1; known != stuck.size() && all_failures < kMostFailures;) {
+    known = stuck.size();
+    const auto due = co_await find_due(ending, stuck);
+    for (const SandboxRecord& record : due) {
+      int& failed = failures[record.tenant.value];
+      if (failed == kFailuresOfTenant || all_failures == kMostFailures) continue;
+      auto ending_it = end_one(record.id, ending);
+      const auto outcome = co_await attempt(std::move(ending_it));
+      if (const bool* ended = std::get_if<bool>(&outcome)) {
+        count += *ended ? 1 : 0;
+        continue;
       }
-      return taken;
-    };
-    auto taken = co_await parts_.database.run(std::move(work));
-    if (taken.empty()) break;
-    bring_down_all(std::move(taken));
+      log::warn("a sandbox that is due was not ended",
+                {{"sandbox", record.id.value}, {"reason", std::get<Error>(outcome).what()}});
+      ++all_failures;
+      if (++failed == kFailuresOfTenant) stuck.push_back(record.tenant.value);
+    }
   }
   co_return count;
 }
@@ -51,30 +84,32 @@ std::string Reaper::line_of(const TenantId& tenant, const std::string& deploymen
   return found ? Errands::line_of(*found) : "unplaced/" + tenant.value;
 }
 
-void Reaper::bring_down_all(std::vector<SandboxRecord> records) {
-  for (const SandboxRecord& record : records) {
-    parts_.cache.forget(record.id);
-    auto work = [this, record]() -> Task<void> { co_await lifecycle_.bring_down(record); };
-    errands_.send(line_of(record.tenant, record.deployment), "end/" + record.id.value,
-                  std::move(work));
-  }
+void Reaper::bring_down_later(SandboxRecord record) {
+  parts_.cache.forget(record.id);
+  const std::string line = line_of(record.tenant, record.deployment);
+  const std::string errand = "end/" + record.id.value;
+  errands_.send(line, errand, [this, record = std::move(record)]() -> Task<void> {
+    co_await lifecycle_.bring_down(record);
+  });
 }
 
 Task<size_t> Reaper::expire() {
-  return stop_due(
-      "state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
-      " AND expires_at <= " +
-          idleness::kNow + " ORDER BY expires_at",
-      {.reason = "expired", .lease = kLease});
+  return end_due(
+      {"state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
+       " AND expires_at <= " +
+           idleness::kNow,
+       "expires_at",
+       {.reason = "expired", .lease = kLease}});
 }
 
 Task<size_t> Reaper::end_idle() {
   auto looking = any_idle(idleness::kKilledIdle);
   const bool any = co_await std::move(looking);
   if (!any) co_return 0;
-  auto stopping = stop_due("state = 'running' AND " + idleness::kKilledIdle,
-                           {.reason = "idle", .lease = kLease});
-  co_return co_await std::move(stopping);
+  auto ending = end_due({"state = 'running' AND " + idleness::kKilledIdle,
+                         "last_active_at",
+                         {.reason = "idle", .lease = kLease}});
+  co_return co_await std::move(ending);
 }
 
 Task<size_t> Reaper::clean_snapshots() {
@@ -86,11 +121,11 @@ Task<size_t> Reaper::clean_snapshots() {
 }
 
 Task<size_t> Reaper::abandon() {
-  return stop_due(
-      "state = 'creating' AND lease_until <= " + idleness::kNow + " ORDER BY lease_until",
-      {.reason = "failed",
-       .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
-       .lease = kLease});
+  return end_due({"state = 'creating' AND lease_until <= " + idleness::kNow,
+                  "lease_until",
+                  {.reason = "failed",
+                   .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
+                   .lease = kLease}});
 }
 
 Task<size_t> Reaper::finish() {
@@ -99,7 +134,7 @@ Task<size_t> Reaper::finish() {
                                   kLease, options_.ahead);
   });
   const size_t count = taken.size();
-  bring_down_all(std::move(taken));
+  for (SandboxRecord& record : taken) bring_down_later(std::move(record));
   co_return count;
 }
 
@@ -146,10 +181,6 @@ Task<size_t> Reaper::close_shadows() {
 
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {
   while (true) {
-    if (options_.hold && options_.hold()) {
-      co_await sleep_for(period);
-      continue;
-    }
     const auto outcome = co_await attempt((this->*step)());
     if (const auto* error = std::get_if<Error>(&outcome))
       log::warn("the reaper was interrupted", {{"step", name}, {"reason", error->what()}});

@@ -19,8 +19,9 @@ class Reaper {
     std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
     std::chrono::milliseconds ahead{0};  // added to the current time when judging what is due
     int batch = 50;
-    // While it returns true, run() does nothing and no charge ends. Called from any thread.
-    std::function<bool()> hold;
+    // Whether the sandbox's end is known already and has yet to be written: no step ends its charge
+    // then. Called from any thread.
+    std::function<bool(const SandboxId&)> hold;
     std::string machine;  // this gateway's; sandboxes on other gateways' are left alone
     std::shared_ptr<Activity> activity;  // use through this process; null: none known
   };
@@ -59,8 +60,16 @@ class Reaper {
   std::string line_of(const TenantId& tenant, const std::string& deployment) const;
 
   // Ending.
-  Task<size_t> stop_due(std::string condition, sandbox_rows::Stop stop);
-  void bring_down_all(std::vector<SandboxRecord> records);
+  struct Ending {
+    std::string condition, order;  // as in sandbox_rows::due()
+    sandbox_rows::Stop stop;
+  };
+  // Ends what is due. A row that cannot be ended, as while somebody has it locked, keeps none of
+  // the others from being ended.
+  Task<size_t> end_due(Ending ending);
+  Task<std::vector<SandboxRecord>> find_due(Ending ending, std::vector<std::string> stuck_tenants);
+  Task<bool> end_one(SandboxId id, Ending ending);  // false: it is not due any more
+  void bring_down_later(SandboxRecord record);
 
   // Pausing (reaper_pausing.cpp).
   // Whether a running sandbox matches `condition`; also writes this process's use of those that do.

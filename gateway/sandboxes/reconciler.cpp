@@ -169,20 +169,32 @@ Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::st
   const auto outcome = co_await attempt_within(kPatience, std::move(asking));
   const auto* died = std::get_if<std::vector<std::string>>(&outcome);
   if (!died) co_return;
-  const auto before = std::exchange(noted, {});
-  bool owes = false;
-  for (const std::string& id : *died) {
-    if (!before.contains(id)) {
-      owes_deaths_ = true;
-      auto noting = lifecycle_.note_gone(SandboxId{id}, "it ended by itself");
-      const auto done = co_await attempt(std::move(noting));
-      const auto* failure = std::get_if<Error>(&done);
-      owes = owes || (failure && failure->code == ErrorCode::unavailable);
-      if (failure) continue;
-    }
-    noted.insert(id);
+  std::set<std::string> owed;
+  std::copy_if(died->begin(), died->end(), std::inserter(owed, owed.end()),
+               [&](const std::string& id) { return !noted.contains(id); });
+  noted = {died->begin(), died->end()};
+  const std::set<std::string> news = owed;
+  owe(deployment->key(), owed);
+  for (const std::string& id : news) {
+    auto noting = lifecycle_.note_gone(SandboxId{id}, "it ended by itself");
+    const auto done = co_await attempt(std::move(noting));
+    const auto* failure = std::get_if<Error>(&done);
+    if (failure) noted.erase(id);
+    if (failure && failure->code == ErrorCode::unavailable) continue;
+    owed.erase(id);
+    owe(deployment->key(), owed);
   }
-  owes_deaths_ = owes;
+}
+
+void Reconciler::owe(const DeploymentKey& deployment, std::set<std::string> deaths) {
+  const std::lock_guard lock(mutex_);
+  owed_deaths_[deployment] = std::move(deaths);
+}
+
+bool Reconciler::owes_death_of(const SandboxId& id) const {
+  const std::lock_guard lock(mutex_);
+  return std::any_of(owed_deaths_.begin(), owed_deaths_.end(),
+                     [&](const auto& owed) { return owed.second.contains(id.value); });
 }
 
 Task<void> Reconciler::note_deaths() {

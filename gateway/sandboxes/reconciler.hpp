@@ -1,7 +1,7 @@
 #pragma once
-#include <atomic>
 #include <chrono>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -39,17 +39,18 @@ class Reconciler {
   // The same once those backends are known, within two seconds: await before anything else may end
   // the charge of a sandbox that died while no gateway was there.
   Task<void> note_earlier_deaths();
-  // Whether a death is known that the database does not have: nothing else may end a charge then.
-  bool owes_deaths() const { return owes_deaths_; }
+  // Whether the sandbox's death is known and the database does not have it: nothing else may end
+  // its charge then. Thread-safe.
+  bool owes_death_of(const SandboxId& id) const;
   Task<void> rest() const { return errands_.rest(); }  // await before destruction
 
  private:
   // By backend id: when this replica first saw the orphan.
   using Sightings = std::map<std::string, std::chrono::steady_clock::time_point>;
 
-  std::atomic<bool> owes_deaths_{false};
   // `noted`: what needs no second look; updated.
   Task<void> note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted);
+  void owe(const DeploymentKey& deployment, std::set<std::string> deaths);
   void send_for(DeploymentPtr deployment);
   Task<std::vector<DeploymentPtr>> on_own_machine() const;
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
@@ -61,6 +62,8 @@ class Reconciler {
   Options options_;
   std::map<DeploymentKey, Sightings> first_seen_;
   std::map<DeploymentKey, std::set<std::string>> noted_deaths_;  // used by note_deaths() only
+  mutable std::mutex mutex_;
+  std::map<DeploymentKey, std::set<std::string>> owed_deaths_;  // guarded by mutex_
   Errands errands_;  // on a strand, which guards first_seen_
 };
 

@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/store.hpp"
 
+#include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate::sandbox_rows {
@@ -47,16 +48,25 @@ std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, c
                                stop.lease.count(), stop.placed_only));
 }
 
-std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
-                                      const Stop& stop, int most, std::chrono::milliseconds ahead) {
+std::vector<SandboxRecord> due(pqxx::work& tx, const std::string& condition,
+                               const std::string& order, int most, std::chrono::milliseconds ahead,
+                               const std::vector<std::string>& except_tenants) {
+  const std::string sql = "SELECT " + columns() + " FROM sandbox WHERE " + condition +
+                          " AND tenant <> ALL($2::text[]) ORDER BY " + order + " LIMIT $3";
+  std::vector<SandboxRecord> found;
+  for (const auto& row : run_prepared(tx, sql, ahead.count(), sql_array_of(except_tenants), most))
+    found.push_back(from_row(row));
+  return found;
+}
+
+std::optional<SandboxRecord> stop_if(pqxx::work& tx, const SandboxId& id,
+                                     const std::string& condition, const Stop& stop,
+                                     std::chrono::milliseconds ahead) {
   const std::string sql = "UPDATE sandbox SET" + stopping_columns(3) +
-                          "WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " + condition +
-                          " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
-  std::vector<SandboxRecord> taken;
-  for (const auto& row : run_prepared(tx, sql, ahead.count(), most, stop.reason, code_of(stop),
-                                      detail_of(stop), stop.lease.count()))
-    taken.push_back(from_row(row));
-  return taken;
+                          "WHERE id = (SELECT id FROM sandbox WHERE id = $2 AND " + condition +
+                          " FOR UPDATE SKIP LOCKED) RETURNING " + columns();
+  return first_of(run_prepared(tx, sql, ahead.count(), id.value, stop.reason, code_of(stop),
+                               detail_of(stop), stop.lease.count()));
 }
 
 std::string not_elsewhere(const std::string& parameter) {

@@ -42,10 +42,16 @@ void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
 // Postpones the next try to end a `stopping` sandbox, by 1 s doubling to `most`.
 void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
 
-// Sets at most `most` rows that match `condition` to stopping and skips rows locked by other
-// replicas. `condition` is trusted SQL, in which $1 is `ahead` in milliseconds.
-std::vector<SandboxRecord> stop_where(pqxx::work& tx, const std::string& condition,
-                                      const Stop& stop, int most, std::chrono::milliseconds ahead);
+// At most `most` rows that match `condition`, least `order` first, but for those of some tenants.
+// Both are trusted SQL; in `condition`, $1 is `ahead` in milliseconds.
+std::vector<SandboxRecord> due(pqxx::work& tx, const std::string& condition,
+                               const std::string& order, int most, std::chrono::milliseconds ahead,
+                               const std::vector<std::string>& except_tenants);
+// Sets a row to stopping if it matches `condition`, as in due(). Skips it while another replica has
+// it locked.
+std::optional<SandboxRecord> stop_if(pqxx::work& tx, const SandboxId& id,
+                                     const std::string& condition, const Stop& stop,
+                                     std::chrono::milliseconds ahead);
 // Takes rows that match `states` (trusted SQL) and whose lease is over, and leases them to the
 // caller for `lease`. Skips rows on the machine of another gateway than `machine` (see
 // LocalProvider).
