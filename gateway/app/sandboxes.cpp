@@ -64,8 +64,11 @@ void Sandboxes::subscribe() {
   });
   foundation.notifications.subscribe(Activity::kAsked, [this](const std::string& id) {
     if (const auto asked = SandboxId::parse(id))
-      spawn_detached(foundation.executor(),
-                     [known = activity, id = *asked]() -> Task<void> { return known->tell({id}); });
+      spawn_detached(foundation.executor(), [known = activity, id = *asked]() -> Task<void> {
+        std::vector<SandboxId> ids{id};
+        auto telling = known->tell(std::move(ids));
+        co_await attempt(std::move(telling));  // else flush() writes it
+      });
   });
   // A lowered budget takes effect at once instead of at the next check.
   foundation.notifications.subscribe(kBudgetsChannel, [this](const std::string&) {

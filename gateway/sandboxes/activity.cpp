@@ -15,6 +15,20 @@ using Steady = std::chrono::steady_clock;
 constexpr std::chrono::seconds kForgetAfter{600};  // unused for that long: its row has the last use
 constexpr std::chrono::milliseconds kTick{250};
 
+// A row that somebody has locked must not hold up the others. Returns the ids of those.
+const std::string kWriteUses = R"sql(
+  WITH used AS MATERIALIZED (
+    SELECT u.id, age_ms FROM json_to_recordset($1::json) AS u(id text, age_ms bigint)
+      JOIN sandbox s ON s.id = u.id WHERE s.state IN ('running', 'pausing')),
+  free AS MATERIALIZED (
+    SELECT s.id, age_ms FROM used JOIN sandbox s ON s.id = used.id
+    FOR NO KEY UPDATE OF s SKIP LOCKED),
+  written AS (
+    UPDATE sandbox SET last_active_at =
+      greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))
+    FROM free WHERE sandbox.id = free.id)
+  SELECT id FROM used WHERE id NOT IN (SELECT id FROM free))sql";
+
 }  // namespace
 
 std::chrono::milliseconds Activity::flush_lag(std::chrono::seconds idle_timeout) {
@@ -80,7 +94,12 @@ std::vector<Activity::Due> Activity::take_due(bool all) {
   return due;
 }
 
-Task<void> Activity::flush(bool all) { return write(take_due(all)); }
+Task<void> Activity::flush(bool all) {
+  auto writing = write(take_due(all));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    log::warn("activity was not written", {{"reason", error->what()}});
+}
 
 Task<void> Activity::tell(std::vector<SandboxId> ids) {
   std::vector<Due> due;
@@ -94,6 +113,12 @@ Task<void> Activity::tell(std::vector<SandboxId> ids) {
   return write(std::move(due));
 }
 
+void Activity::mark_unwritten(const std::vector<std::string>& ids) {
+  std::lock_guard lock(mutex_);
+  for (const std::string& id : ids)
+    if (const auto found = uses_.find(id); found != uses_.end()) found->second.written = {};
+}
+
 Task<void> Activity::write(std::vector<Due> due) {
   if (due.empty()) co_return;
   Json list = Json::array();
@@ -101,20 +126,19 @@ Task<void> Activity::write(std::vector<Due> due) {
   auto work = [text = list.dump()](pqxx::work& tx) {
     // Losing this in a crash costs a few seconds of idle time.
     commit_lazily(tx);
-    run_prepared(tx, R"sql(
-      UPDATE sandbox SET last_active_at =
-        greatest(last_active_at, now() - make_interval(secs => age_ms / 1000.0))
-      FROM json_to_recordset($1::json) AS used(id text, age_ms bigint)
-      WHERE sandbox.id = used.id AND state IN ('running', 'pausing'))sql",
-                 text);
+    std::vector<std::string> locked;
+    for (const auto& row : run_prepared(tx, kWriteUses, text))
+      locked.push_back(row[0].as<std::string>());
+    return locked;
   };
-  const auto outcome = co_await attempt(database_.run(std::move(work)));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    log::warn("activity was not written", {{"reason", error->what()}});
-    std::lock_guard lock(mutex_);
-    for (const Due& one : due)
-      if (const auto found = uses_.find(one.id); found != uses_.end()) found->second.written = {};
-  }
+  auto writing = database_.run(std::move(work));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const auto* locked = std::get_if<std::vector<std::string>>(&outcome))
+    co_return mark_unwritten(*locked);
+  std::vector<std::string> all;
+  for (const Due& one : due) all.push_back(one.id);
+  mark_unwritten(all);
+  throw std::get<Error>(outcome);
 }
 
 Task<void> Activity::run() {

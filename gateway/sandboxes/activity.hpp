@@ -26,8 +26,9 @@ class Activity : public std::enable_shared_from_this<Activity> {
   // Whether a handle is open in this replica, or the last use here is less than `past` ago.
   bool used_within(const SandboxId& id, std::chrono::milliseconds past) const;
 
-  // Writes the last use of these sandboxes at once. Every replica does so on request, before a
-  // sandbox is paused for idleness. Logs failures.
+  // Writes the last use of these sandboxes at once, except rows that somebody has locked: those are
+  // written by flush(). Every replica does so on request, before a sandbox is paused or ended for
+  // idleness. Throws Error(unavailable) when the database did not take it.
   Task<void> tell(std::vector<SandboxId> ids);
   // NOTIFY channel of that request; the payload is a sandbox id.
   static constexpr char kAsked[] = "idle_sandboxes";
@@ -55,7 +56,9 @@ class Activity : public std::enable_shared_from_this<Activity> {
   // The use that the row lacks, marked as written; empty when there is none.
   static std::optional<Due> take(const std::string& id, Use& use, Instant now);
   std::vector<Due> take_due(bool all);
+  // Throws when nothing was written; what was not is due again.
   Task<void> write(std::vector<Due> due);
+  void mark_unwritten(const std::vector<std::string>& ids);
 
   Database& database_;
   mutable std::mutex mutex_;

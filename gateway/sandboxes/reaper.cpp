@@ -11,10 +11,15 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kLookPatience{20};
+// After an outage of the database, for all gateways to be back and to write the use that their rows
+// lack.
+constexpr std::chrono::seconds kTimeToReturn{5};
 // A row that somebody has locked costs a few seconds. The rows of one tenant may all wait for the
 // same lock, as that of a budget; then they may fill batches.
 constexpr int kFailuresOfTenant = 2;
 constexpr size_t kMostFailures = 8;  // of one round
+
+bool is_for_idleness(const sandbox_rows::Stop& stop) { return stop.reason == "idle"; }
 
 // End of the charge of a row taken for `reason`: a delay of the reaper is at the gateway's cost.
 // Empty: now.
@@ -30,21 +35,35 @@ std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const st
 
 Task<std::vector<SandboxRecord>> Reaper::find_due(Ending ending, std::vector<std::string> stuck) {
   auto look = [this, ending, stuck](pqxx::work& tx) {
-    return sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
-                             stuck);
+    auto due = sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
+                                 stuck);
+    for (const SandboxRecord& record : due)
+      if (is_for_idleness(ending.stop))
+        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
+    return due;
   };
   auto looking = parts_.database.run(std::move(look));
-  co_return co_await std::move(looking);
+  const auto due = co_await std::move(looking);
+  if (!is_for_idleness(ending.stop) || due.empty()) co_return due;
+  if (options_.activity) {
+    std::vector<SandboxId> ids;
+    for (const SandboxRecord& record : due) ids.push_back(record.id);
+    auto telling = options_.activity->tell(std::move(ids));
+    co_await std::move(telling);
+  }
+  co_await sleep_for(kTimeToTell);
+  co_return due;
 }
 
 // One row per transaction: a second one would lock its meter after the first one's budgets, against
 // the lock order.
-Task<bool> Reaper::end_one(SandboxId id, Ending ending) {
-  auto work = [this, id, ending](pqxx::work& tx) {
+Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
+  auto work = [this, due, ending](pqxx::work& tx) {
     // A server that stalled may come to this long after the round began.
-    if (options_.hold && options_.hold(id)) return std::optional<SandboxRecord>();
-    auto taken = sandbox_rows::stop_if(tx, id, ending.condition, ending.stop, options_.ahead);
-    if (taken) lifecycle_.end_charge(tx, id, due_at(tx, *taken, ending.stop.reason));
+    if (options_.hold && options_.hold(due.id)) return std::optional<SandboxRecord>();
+    if (is_for_idleness(ending.stop) && is_used_here(due)) return std::optional<SandboxRecord>();
+    auto taken = sandbox_rows::stop_if(tx, due.id, ending.condition, ending.stop, options_.ahead);
+    if (taken) lifecycle_.end_charge(tx, due.id, due_at(tx, *taken, ending.stop.reason));
     return taken;
   };
   auto working = parts_.database.run(std::move(work));
@@ -63,7 +82,7 @@ Task<size_t> Reaper::end_due(Ending ending) {
     for (const SandboxRecord& record : due) {
       int& failed = failures[record.tenant.value];
       if (failed == kFailuresOfTenant || all_failures == kMostFailures) continue;
-      auto ending_it = end_one(record.id, ending);
+      auto ending_it = end_one(record, ending);
       const auto outcome = co_await attempt(std::move(ending_it));
       if (const bool* ended = std::get_if<bool>(&outcome)) {
         count += *ended ? 1 : 0;
@@ -103,13 +122,9 @@ Task<size_t> Reaper::expire() {
 }
 
 Task<size_t> Reaper::end_idle() {
-  auto looking = any_idle(idleness::kKilledIdle);
-  const bool any = co_await std::move(looking);
-  if (!any) co_return 0;
-  auto ending = end_due({"state = 'running' AND " + idleness::kKilledIdle,
-                         "last_active_at",
-                         {.reason = "idle", .lease = kLease}});
-  co_return co_await std::move(ending);
+  return end_due({"state = 'running' AND " + idleness::kKilledIdle,
+                  "last_active_at",
+                  {.reason = "idle", .lease = kLease}});
 }
 
 Task<size_t> Reaper::clean_snapshots() {
@@ -179,11 +194,15 @@ Task<size_t> Reaper::close_shadows() {
   co_return co_await parts_.database.run(std::move(close));
 }
 
-Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name) {
+Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name,
+                         std::chrono::milliseconds rest) {
+  co_await sleep_for(rest);
   while (true) {
     const auto outcome = co_await attempt((this->*step)());
-    if (const auto* error = std::get_if<Error>(&outcome))
+    if (const auto* error = std::get_if<Error>(&outcome)) {
       log::warn("the reaper was interrupted", {{"step", name}, {"reason", error->what()}});
+      co_await sleep_for(rest);
+    }
     // A full batch means that more is waiting.
     const auto* count = std::get_if<size_t>(&outcome);
     const bool more = count && *count >= static_cast<size_t>(options_.batch);
@@ -195,8 +214,8 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
 Task<void> Reaper::run() {
   using namespace asio::experimental::awaitable_operators;
   co_await (take_up_once() && every(options_.expiry_every, &Reaper::expire, "expire") &&
-            every(options_.expiry_every, &Reaper::end_idle, "end_idle") &&
-            every(options_.expiry_every, &Reaper::pause_due, "pause_due") &&
+            every(options_.expiry_every, &Reaper::end_idle, "end_idle", kTimeToReturn) &&
+            every(options_.expiry_every, &Reaper::pause_due, "pause_due", kTimeToReturn) &&
             every(options_.stopping_every, &Reaper::finish_pausing, "finish_pausing") &&
             every(options_.unknown_every, &Reaper::clean_snapshots, "clean_snapshots") &&
             every(options_.stopping_every, &Reaper::finish, "finish") &&

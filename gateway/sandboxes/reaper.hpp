@@ -53,9 +53,13 @@ class Reaper {
 
  private:
   static constexpr std::chrono::seconds kLease{30};  // of rows taken
+  // Time for other gateways to hear of a sandbox that looks idle, and to write their use.
+  static constexpr std::chrono::milliseconds kTimeToTell{300};
 
   using Step = Task<size_t> (Reaper::*)();
-  Task<void> every(std::chrono::milliseconds period, Step step, const char* name);
+  // `rest`: a pause before the first round and after one that failed.
+  Task<void> every(std::chrono::milliseconds period, Step step, const char* name,
+                   std::chrono::milliseconds rest = {});
   // The queue for work on a deployment; see Errands::line_of().
   std::string line_of(const TenantId& tenant, const std::string& deployment) const;
 
@@ -67,13 +71,17 @@ class Reaper {
   // Ends what is due. A row that cannot be ended, as while somebody has it locked, keeps none of
   // the others from being ended.
   Task<size_t> end_due(Ending ending);
+  // Of those due for idleness, all replicas have had time to write their use.
   Task<std::vector<SandboxRecord>> find_due(Ending ending, std::vector<std::string> stuck_tenants);
-  Task<bool> end_one(SandboxId id, Ending ending);  // false: it is not due any more
+  Task<bool> end_one(SandboxRecord due, Ending ending);  // false: it is not due any more
+  // Whether this process knows of use that the row does not show.
+  bool is_used_here(const SandboxRecord& record) const;
   void bring_down_later(SandboxRecord record);
 
   // Pausing (reaper_pausing.cpp).
-  // Whether a running sandbox matches `condition`; also writes this process's use of those that do.
-  Task<bool> any_idle(std::string condition);
+  // Writes this process's use of running sandboxes that match `condition`. Throws
+  // Error(unavailable).
+  Task<void> tell_use(std::string condition);
   bool is_due(const SandboxRecord& record) const;  // its TTL is over, whether in use or not
   void send_idle(const SandboxRecord& record);
   // Pauses a sandbox that was taken for idleness at `taken`, after giving all replicas time to

@@ -15,12 +15,11 @@ namespace {
 // paused must not run on for ever.
 constexpr std::chrono::seconds kPauseGrace{900};
 constexpr int kAllThereAre = 100'000;
-// Time for other gateways to hear of the planned pause and to write their use.
-constexpr std::chrono::milliseconds kTimeToTell{300};
 
 }  // namespace
 
-Task<bool> Reaper::any_idle(std::string condition) {
+Task<void> Reaper::tell_use(std::string condition) {
+  if (!options_.activity) co_return;
   auto look = [this, condition](pqxx::work& tx) {
     const std::string sql =
         "SELECT id FROM sandbox WHERE state = 'running' AND " + condition + " LIMIT $2";
@@ -30,17 +29,18 @@ Task<bool> Reaper::any_idle(std::string condition) {
     return ids;
   };
   auto ids = co_await parts_.database.run(std::move(look));
-  const bool any = !ids.empty();
-  if (any && options_.activity) {
-    auto telling = options_.activity->tell(std::move(ids));
-    co_await std::move(telling);
-  }
-  co_return any;
+  auto telling = options_.activity->tell(std::move(ids));
+  co_await std::move(telling);
+}
+
+bool Reaper::is_used_here(const SandboxRecord& record) const {
+  const auto past = std::chrono::seconds(record.idle_timeout_seconds) - options_.ahead;
+  return options_.activity && options_.activity->used_within(record.id, past);
 }
 
 Task<size_t> Reaper::pause_due() {
-  auto looking = any_idle(idleness::kPausedIdle);
-  co_await std::move(looking);
+  auto telling = tell_use(idleness::kPausedIdle);
+  co_await std::move(telling);
   auto work = [this](pqxx::work& tx) {
     auto taken =
         sandbox_rows::pause_where(tx,
@@ -78,8 +78,7 @@ void Reaper::send_idle(const SandboxRecord& record) {
 Task<void> Reaper::pause_unless_used(SandboxRecord record,
                                      std::chrono::steady_clock::time_point taken) {
   co_await sleep_for(taken + kTimeToTell - std::chrono::steady_clock::now());
-  const auto past = std::chrono::seconds(record.idle_timeout_seconds) - options_.ahead;
-  const bool used = options_.activity && options_.activity->used_within(record.id, past);
+  const bool used = is_used_here(record);
   auto give_up = [this, id = record.id, used](pqxx::work& tx) {
     return sandbox_rows::set_back_in_use(tx, id, used, idleness::kPausedIdle, options_.ahead);
   };
