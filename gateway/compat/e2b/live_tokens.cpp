@@ -7,6 +7,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr std::chrono::seconds kApart{1};  // between two readings
+constexpr size_t kTokenLength = 64;
 constexpr size_t kSlice = 256;  // entries per turn of the event loop
 
 // The owner of one IPv6 address usually controls its whole /64.
@@ -51,12 +52,23 @@ class LiveTokens::SearchPermit {
   std::multiset<std::string>::iterator place_;
 };
 
+std::optional<SandboxId> LiveTokens::Index::find(const std::string& digest) const {
+  const auto found = by_digest.find(digest);
+  return found == by_digest.end() ? std::nullopt : std::optional(found->second);
+}
+
+LiveTokens::Shared LiveTokens::latest() {
+  const std::lock_guard lock(mutex_);
+  return index_;
+}
+
 Task<LiveTokens::Shared> LiveTokens::read() {
   auto index = std::make_shared<Index>();
   index->began = std::chrono::steady_clock::now();
   auto work = [](pqxx::work& tx) {
     return run_prepared(tx,
-                        "SELECT id FROM sandbox WHERE state IN ('running', 'paused')"
+                        "SELECT id FROM sandbox"
+                        " WHERE state IN ('running', 'pausing', 'paused', 'resuming')"
                         " ORDER BY expires_at DESC LIMIT $1",
                         static_cast<int64_t>(kMost));
   };
@@ -64,6 +76,7 @@ Task<LiveTokens::Shared> LiveTokens::read() {
   for (const auto& row : rows) {
     const SandboxId id{row[0].as<std::string>()};
     index->entries.push_back({id, tokens_.token_of(id)});
+    index->by_digest.emplace(sha256_hex(index->entries.back().token), id);
     if (index->entries.size() % kSlice == 0) co_await give_turn();
   }
   co_return index;
@@ -103,15 +116,21 @@ Task<std::optional<SandboxId>> LiveTokens::search(Shared index, const SignedFile
 Task<std::optional<SandboxId>> LiveTokens::find(SignedFile file, std::string signature,
                                                 std::string address) {
   const auto came = std::chrono::steady_clock::now();
-  Shared index;
-  {
-    const std::lock_guard lock(mutex_);
-    index = index_;
-  }
+  Shared index = latest();
   const auto known = co_await search(index, file, signature, address);
   if (known) co_return known;
   index = co_await begun_after(came);
   co_return co_await search(index, file, signature, address);
+}
+
+Task<std::optional<SandboxId>> LiveTokens::find(std::string token) {
+  const auto came = std::chrono::steady_clock::now();
+  if (token.size() != kTokenLength) co_return std::nullopt;
+  const std::string digest = sha256_hex(token);
+  const auto known = latest()->find(digest);
+  if (known) co_return known;
+  const Shared index = co_await begun_after(came);
+  co_return index->find(digest);
 }
 
 }  // namespace sandgate::compat::e2b

@@ -5,6 +5,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "gateway/compat/e2b/access_token.hpp"
@@ -12,9 +13,10 @@
 
 namespace sandgate::compat::e2b {
 
-// Finds the sandbox whose token made a signature, for signed URLs that do not name a sandbox. Tries
-// the tokens of running and paused sandboxes from an index, which is read at most once a second.
-// After a miss, waits up to a second to try an index read after the request. Thread-safe.
+// Finds the sandbox of a token, or whose token made a signature, for requests that do not name a
+// sandbox. Looks in an index of the sandboxes that run or are paused, or are on the way from one to
+// the other, which is read at most once a second. After a miss, waits up to a second to try an
+// index read after the request. Thread-safe.
 class LiveTokens {
  public:
   static constexpr size_t kMost = 20'000;  // sandboxes in the index, latest expiry first
@@ -28,6 +30,8 @@ class LiveTokens {
   // Returns empty if no token matches. `address` is the client's. Throws Error(unavailable) when a
   // limit on searches is reached.
   Task<std::optional<SandboxId>> find(SignedFile file, std::string signature, std::string address);
+  // Returns empty if no such sandbox has the token.
+  Task<std::optional<SandboxId>> find(std::string token);
 
  private:
   struct Entry {
@@ -37,10 +41,14 @@ class LiveTokens {
   struct Index {
     std::chrono::steady_clock::time_point began;  // when its reading began
     std::vector<Entry> entries;
+    // By the SHA-256 of the token, so that a lookup compares no secrets.
+    std::unordered_map<std::string, SandboxId> by_digest;
+    std::optional<SandboxId> find(const std::string& digest) const;
   };
   using Shared = std::shared_ptr<const Index>;
   class SearchPermit;
 
+  Shared latest();
   Task<std::optional<SandboxId>> search(Shared index, const SignedFile& file,
                                         const std::string& signature, const std::string& address);
   Task<Shared> begun_after(std::chrono::steady_clock::time_point moment);

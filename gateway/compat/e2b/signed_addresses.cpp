@@ -62,7 +62,7 @@ http::Response preflight_answer() {
 
 Task<void> SignedAddresses::take_signature(http::Request& request) {
   const auto signature = request.query.find(kSignature);
-  if (request.path != kFiles || !signature || request.headers.find(kTokenHeader)) co_return;
+  if (request.path != kFiles || !signature) co_return;
   const SignedFile file = signed_file_from(request);
   if (!may_be_right(file, *signature)) throw refused_signature("the signature is not valid");
   const auto address = box_address(request, domain_);
@@ -81,6 +81,13 @@ Task<void> SignedAddresses::take_signature(http::Request& request) {
   request.headers.add(std::string(kTokenHeader), tokens_.token_of(*sandbox));
 }
 
+Task<void> SignedAddresses::take_token(http::Request& request) {
+  if (request.headers.find(kBoxHeader) || address_by_host(request, domain_)) co_return;
+  auto finding = live_.find(std::string(*request.headers.find(kTokenHeader)));
+  const auto sandbox = co_await std::move(finding);
+  if (sandbox) request.headers.add(std::string(kBoxHeader), sandbox->value);
+}
+
 Task<http::Response> SignedAddresses::respond(http::Request& request, http::IncomingBody& body) {
   if (!is_signed(request)) return answer(request, body);
   return answer_page(request, body);
@@ -93,8 +100,9 @@ Task<http::Response> SignedAddresses::answer_page(http::Request& request,
 }
 
 Task<http::Response> SignedAddresses::answer(http::Request& request, http::IncomingBody& body) {
-  auto signing = take_signature(request);
-  const auto taken = co_await attempt(std::move(signing));
+  const bool tokened = request.headers.find(kTokenHeader).has_value();
+  auto taking = tokened ? take_token(request) : take_signature(request);
+  const auto taken = co_await attempt(std::move(taking));
   if (const auto* error = std::get_if<Error>(&taken)) co_return http::problem(*error, request.id);
   co_return co_await data_.respond(request, body);
 }

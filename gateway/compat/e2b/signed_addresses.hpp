@@ -4,8 +4,9 @@
 
 namespace sandgate::compat::e2b {
 
-// Accepts signed file URLs, which carry no token. Adds the sandbox's token to a request with a
-// valid signature and passes all requests on to the data plane.
+// Accepts signed file URLs, which carry no token, and the tokens that older clients send without
+// the sandbox's id. Adds what is missing, the token to a request with a valid signature, and passes
+// all requests on to the data plane.
 class SignedAddresses final : public http::Responder {
  public:
   // `domain` as in PlaneRouter. All references must outlive this object.
@@ -23,8 +24,11 @@ class SignedAddresses final : public http::Responder {
   // than the address, without looking at the signature.
   Task<http::Response> answer_page(http::Request& request, http::IncomingBody& body);
   Task<http::Response> answer(http::Request& request, http::IncomingBody& body);
-  // Throws Error(unauthenticated) for an invalid or expired signature.
+  // Of a request without a token. Throws Error(unauthenticated) for an invalid or expired
+  // signature.
   Task<void> take_signature(http::Request& request);
+  // Names the sandbox of a token that came alone. A token of none that lives is left as it is.
+  Task<void> take_token(http::Request& request);
 
   http::Responder& data_;
   const AccessTokens& tokens_;

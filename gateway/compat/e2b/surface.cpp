@@ -45,10 +45,13 @@ std::unique_ptr<http::Responder> Surface::router(http::Responder& api, http::Res
                                        PlaneRouter::Settings{parts_.domain, data_listener});
 }
 
-// A health check does not resume a paused sandbox, which is reported like an ended one.
+// A health check does not resume a paused sandbox, which is reported like an ended one. So is a
+// token that came alone and names no sandbox that lives.
 Task<http::Response> Surface::health(http::Request& request) {
   const auto address = box_address(request, parts_.domain);
-  if (!address) throw Error(ErrorCode::invalid, "say which sandbox is meant");
+  if (!address && !request.headers.find(kTokenHeader))
+    throw Error(ErrorCode::invalid, "say which sandbox is meant");
+  if (!address) throw wrong_state(SandboxState::stopped);
   const auto known = co_await parts_.cache.find(address->sandbox);
   if (!known) throw wrong_state(SandboxState::stopped);
   check_running(known->record);

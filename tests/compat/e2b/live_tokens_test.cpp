@@ -32,6 +32,28 @@ TEST(LiveTokens, FindsWhoseSignatureItIsAlsoOfThoseThatJustCame) {
   EXPECT_EQ(sandgate::test::run(live.find(file, "v1_nonsense", "::1")), std::nullopt);
 }
 
+TEST(LiveTokens, FindWhoseTokenItIsAlsoOnTheWayToAPauseAndBack) {
+  sandgate::test::EventsWorld world;
+  const AccessTokens tokens(Secret("key"));
+  LiveTokens live(*world.database, tokens);
+  const auto found = [&](const std::string& token) {
+    return sandgate::test::run(live.find(token));
+  };
+  std::vector<SandboxId> boxes;
+  for (const char* state : {"running", "pausing", "paused", "resuming"}) {
+    boxes.push_back(world.add_sandbox(world.tenant));
+    world.set_state(boxes.back(), state);
+    for (const SandboxId& one : boxes) EXPECT_EQ(found(tokens.token_of(one)), one) << state;
+  }
+  const SandboxId coming = world.add_sandbox(world.tenant);
+  EXPECT_EQ(found(tokens.token_of(coming)), std::nullopt);
+  EXPECT_EQ(found(AccessTokens(Secret("other")).token_of(boxes[0])), std::nullopt);
+  for (const auto* wrong : {"", "0", "sb"}) EXPECT_EQ(found(wrong), std::nullopt) << wrong;
+  std::string spelled = tokens.token_of(boxes[0]);
+  for (char& c : spelled) c = static_cast<char>(std::toupper(c));
+  EXPECT_EQ(found(spelled), std::nullopt);
+}
+
 TEST(LiveTokens, LookForOneAddressOnlySoOften) {
   sandgate::test::EventsWorld world;
   const SandboxId first = world.add_sandbox(world.tenant);

@@ -47,7 +47,7 @@ class Wire(unittest.TestCase):
         foreign_id, foreign_token = self.foreign["sandboxID"], self.foreign["envdAccessToken"]
         for token, box in ((None, self.id), ("", self.id), (foreign_token, self.id), (self.token, foreign_id),
                            ("0" * 64, self.id), (self.token, "sb" + "0" * 24), (self.token, "nonsense"),
-                           (self.token, None), (self.here.client.key, self.id), (self.token.upper(), self.id)):
+                           ("0" * 64, None), ("nonsense", None), (None, None), (self.here.client.key, self.id), (self.token.upper(), self.id)):
             answer = call(token, box)
             self.assertEqual((answer.status, answer.json()["code"]), (401, "unauthenticated"), (token, box))
             files = self.here.data("GET", "/files?path=x", box, token)
@@ -58,6 +58,20 @@ class Wire(unittest.TestCase):
         self.assertEqual(keyed.status, 401)
         told = self.here.control("GET", "/sandboxes", headers={"X-API-Key": self.token, "X-Access-Token": self.token})
         self.assertEqual((told.status, told.json()["code"]), (401, 401))
+
+    def test_a_token_alone_names_its_sandbox(self):
+        """As older clients send it."""
+        self.here.rpc("filesystem.Filesystem/MakeDir", {"path": "/home/user/of-the-first"}, self.id, self.token)
+        stat = lambda token: self.here.rpc("filesystem.Filesystem/Stat", {"path": "/home/user/of-the-first"}, None, token)
+        self.assertEqual((stat(self.token).status, stat(self.foreign["envdAccessToken"]).status), (200, 404))
+        write = self.here.data("POST", "/files?path=alone", None, self.token, b"alone", {"Content-Type": "application/octet-stream"})
+        self.assertEqual(write.status, 200, write.body)
+        self.assertEqual(self.here.data("GET", "/files?path=alone", self.id, self.token).body, b"alone")
+        made = self.here.box(timeout=60)
+        health = lambda token: self.here.data("GET", "/health", None, token).status
+        self.assertEqual((health(made["envdAccessToken"]), health("0" * 64), health(None)), (204, 502, 400))
+        self.assertEqual(self.here.control("DELETE", "/sandboxes/" + made["sandboxID"]).status, 204)
+        self.assertEqual(health(made["envdAccessToken"]), 502)
 
     def test_what_is_no_message_is_refused(self):
         good = {"process": {"cmd": "true"}}
