@@ -9,13 +9,13 @@
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
 
 // Default timeouts in seconds of the older and the newer version of the API.
 constexpr int64_t kOldTimeout = 15, kTimeout = 300;
-constexpr int64_t kMostSeconds = INT32_MAX;
 constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
 constexpr int64_t kMostForks = 100;
 constexpr std::chrono::seconds kSlack{1};  // by which an end may differ from what was asked for
@@ -34,7 +34,7 @@ http::Request with_body(const http::Request& request, const Json& body) {
 int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64_t fallback) {
   Problems problems;
   ObjectReader reader(body, problems);
-  const auto seconds = reader.integer(name, least, kMostSeconds);
+  const auto seconds = reader.integer(name, least, kMaxSeconds);
   problems.throw_if_any();
   return seconds.value_or(fallback);
 }
@@ -253,7 +253,7 @@ Task<Json> Control::take_over(http::Request request, Json copy, int64_t seconds,
 Task<http::Response> Control::fork(http::Request& request) {
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
-  const int64_t seconds = reader.integer("timeout", 1, kMostSeconds).value_or(kTimeout);
+  const int64_t seconds = reader.integer("timeout", 1, kMaxSeconds).value_or(kTimeout);
   const int64_t count = reader.integer("count", 1, kMostForks).value_or(1);
   reader.finish_or_throw();
   const SandboxRecord source = co_await shown(request);

@@ -5,11 +5,10 @@
 
 #include "gateway/compat/e2b/way_out.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
-
-constexpr int64_t kMostTimeout = INT32_MAX;
 
 // Members that have no counterpart here. An empty value requests nothing.
 constexpr std::string_view kUnknownHere[] = {"mcp", "iam", "volumeMounts"};
@@ -37,7 +36,7 @@ void read_network(ObjectReader& parent, Problems& problems, CreateRequest& reque
 }
 
 void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request, int64_t timeout) {
-  request.body["ttl_seconds"] = reader.integer("timeout", 1, kMostTimeout).value_or(timeout);
+  request.body["ttl_seconds"] = reader.integer("timeout", 1, kMaxSeconds).value_or(timeout);
   request.auto_pause = reader.boolean("autoPause");
   if (reader.boolean("autoPauseMemory") == false)
     reader.problem("autoPauseMemory", "what a pause keeps is the backend's to say");
