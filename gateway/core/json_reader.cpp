@@ -13,8 +13,9 @@ bool fits(const std::string& text, TextRule rule) {
 }
 
 std::string length_message(TextRule rule) {
-  return "must have " + std::to_string(rule.min) + " to " + std::to_string(rule.max) +
-         " bytes and no NUL";
+  const std::string most = std::to_string(rule.max);
+  const std::string size = rule.min == rule.max ? most : std::to_string(rule.min) + " to " + most;
+  return "must have " + size + " bytes and no NUL";
 }
 
 }  // namespace

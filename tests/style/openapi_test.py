@@ -144,6 +144,45 @@ PATTERNS = {
 }
 
 
+# By operation, a body that the server takes and some that it refuses.
+BODIES = {
+    "execCommand": ({"shell": "true"}, ({}, {"command": ["a"], "shell": "a"}, {"command": []})),
+    "signalProcess": ({"signal": "TERM"}, ({"signal": ""}, {"signal": 0})),
+    "makeDirectory": ({"path": "a"}, ({"path": ""}, {"path": "a" * 4096})),
+    "moveFile": ({"from": "a", "to": "b"}, ({"from": "", "to": "b"}, {"from": "a", "to": ""})),
+    "putSecret": ({"value": "a b"}, ({"value": ""}, {"value": "a\nb"}, {"value": "a "}, {"value": "\x7f"})),
+    "putExport": ({"kind": "a", "settings": {}}, ({"kind": "", "settings": {}},
+                                                {"kind": "a", "settings": {}, "secrets": {"a": ""}})),
+    "retryDeadLetters": ({"events": ["a" * 36]}, ({"events": ["a"]}, {"events": ["a" * 37]})),
+    "putBudget": ({"amount": "1", "currency": "USD", "window": "day", "applies_to": {"profile": "a"}},
+                  ({"amount": "1", "currency": "USD", "window": "day", "timezone": ""},
+                   {"amount": "1", "currency": "USD", "window": "day", "applies_to": {}},
+                   {"amount": "1", "currency": "USD", "window": "day", "applies_to": {"profile": ""}},
+                   {"amount": "1", "currency": "USD", "window": "day", "applies_to": {"key": ""}},
+                   {"amount": "1", "currency": "USD", "window": "day", "applies_to": {"metadata": {}}})),
+    "createSandbox": ({"profile": "a@1"}, ({"profile": "a@9999999999"},)),
+}
+
+
+def check_bodies(document):
+    try:
+        import jsonschema
+    except ImportError:
+        return
+    for members in document["paths"].values():
+        for operation in members.values():
+            name = isinstance(operation, dict) and operation.get("operationId")
+            if name not in BODIES:
+                continue
+            taken, refused = BODIES.pop(name)
+            schema = operation["requestBody"]["content"]["application/json"]["schema"]
+            judge = jsonschema.Draft202012Validator({**schema, "components": document["components"]})
+            for body in (taken, *refused):
+                if judge.is_valid(body) != (body is taken):
+                    problems.append(f"{name}: the schema is wrong for {str(body)[:80]}")
+    problems.extend(f"there is no {name}" for name in BODIES)
+
+
 def check_patterns(document):
     schemas = {}
     for members in document["paths"].values():
@@ -179,6 +218,7 @@ def main():
     check_references(document)
     check_for_generators(document, text)
     check_patterns(document)
+    check_bodies(document)
     ids = []
     for path, members in document["paths"].items():
         for method, operation in members.items():
