@@ -58,9 +58,13 @@ def test_a_place_ahead_of_the_log_loses_no_event():
     """As after a log was restored from a backup."""
     box = world.create()
     stream = Stream(world.owner, f"/v1/sandboxes/{box}/events", last=1 << 40)
+    all_of_them = Stream(world.owner, "/v1/events?types=sandbox.killed", last=1 << 40)
     world.kill(box)
     wait_until(lambda: stream.ended, 10, "the stream ends")
     assert stream.types() == ["sandbox.killed"], stream.types()
+    wait_until(lambda: all_of_them.events, 10, "the tenant's stream")
+    assert [event["subject"] for event in all_of_them.events] == ["sandboxes/" + box], all_of_them.events
+    all_of_them.close()
 
 
 def test_expiry_and_idleness_are_told():
