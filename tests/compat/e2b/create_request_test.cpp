@@ -41,9 +41,8 @@ TEST(CreateRequest, KnowsASnapshotByItsForm) {
 
 TEST(CreateRequest, RefusesWhatItCannotHonour) {
   EXPECT_EQ(refused(R"({})"), "/templateID");
-  for (const char* timeout : {"0", "31536001"})
-    EXPECT_EQ(refused(R"({"templateID":"base","timeout":)" + std::string(timeout) + "}"),
-              "/timeout");
+  EXPECT_EQ(refused(R"({"templateID":"base","timeout":0})"), "/timeout");
+  EXPECT_EQ(refused(R"({"templateID":"base","timeout":31536001})"), "/timeout");
   EXPECT_EQ(refused(R"({"templateID":"base","mcp":{"x":{}}})"), "/mcp");
   EXPECT_EQ(refused(R"({"templateID":"base","volumeMounts":[{"name":"v"}]})"), "/volumeMounts");
   EXPECT_EQ(refused(R"({"templateID":"base","network":{"denyOut":["192.0.2.1"]}})"),

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <future>
 
 #include "tests/events/events_world.hpp"
