@@ -148,6 +148,9 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
     if (row)
       planned.most = rest_of(*row, *held.prices, planned, held.now,
                              planned.charge_per_hour->currency, /*resumes_at=*/held.now);
+    // As of a create: what is free has no currency of its own.
+    if (row && planned.charge_per_hour->amount.is_zero() && planned.most->charge.is_zero())
+      planned.other_currencies = other_currencies(*held.prices, row->life.scope(), held.now, "");
   }
   reserve_from_budgets(tx, planned);
 }
@@ -160,12 +163,14 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
   if (budgets.empty()) return false;
   // Zero is the same in every currency.
   const bool is_free = reservation.held.is_zero() && reservation.charge_per_hour.is_zero();
+  const bool may_cost = !is_free || !planned.other_currencies.empty();  // its bytes, for example
   if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
   for (const Budget& budget : budgets) {
     for (const std::string& other : planned.other_currencies)
       if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
     const bool can_limit = is_free || budget.currency == reservation.currency;
-    if (!can_limit || budget.remaining() < reservation.held || budget.remaining() <= Decimal())
+    const bool has_room = budget.remaining() >= reservation.held && budget.remaining() > Decimal();
+    if (!can_limit || (may_cost && !has_room))
       throw exceeded(budget, {reservation.held, reservation.currency});
   }
   reservation.covered_until = at + covers;

@@ -225,6 +225,23 @@ TEST_F(BudgetTest, WhatIsFreeIsSoInEachCurrency) {
   EXPECT_EQ(rows("SELECT currency FROM reservation"), (std::vector<std::string>{"EUR", "EUR"}));
 }
 
+TEST_F(BudgetTest, WhatIsFreeNeedsNoneOfIt) {
+  put(R"({"amount":"0","currency":"USD","window":"total"})");
+  EXPECT_FALSE(reserve(SandboxId::make(), 1h, "0"));
+  EXPECT_TRUE(reserve(SandboxId::make(), 1h, "0.1"));
+  // Its bytes may be charged, as those of `other_currencies` of what is otherwise free.
+  const auto sending = run(attempt(database->run([&](pqxx::work& tx) {
+    budgets.reserve(
+        tx,
+        {.tenant = tenant, .sandbox = SandboxId::make(), .ttl = 1h, .other_currencies = {"USD"}});
+  })));
+  EXPECT_TRUE(std::holds_alternative<Error>(sending));
+  put(R"({"amount":"1","currency":"USD","window":"total"})");
+  start();
+  put(R"({"amount":"0","currency":"USD","window":"total"})");
+  EXPECT_FALSE(reserve(SandboxId::make(), 1h, "0")) << "whatever is set aside beyond it";
+}
+
 TEST_F(BudgetTest, CreditsArePrepaidMoneyOfATotalBudget) {
   put(R"({"amount":"0","currency":"USD","window":"total"})");
   EXPECT_TRUE(reserve(SandboxId::make()));
