@@ -106,7 +106,7 @@ PriceVersion price_version_from(const Json& body, const std::string& book) {
   version.entries = read_entries(reader, reader.problems());
   const Json* entries = reader.any("entries");
   const bool none = !entries || (entries->is_array() && entries->empty());
-  if (none && !version.markup_percent)
+  if (none && !reader.has("markup_percent"))
     reader.problem("entries", "is required, and not empty, without a markup");
   reader.finish_or_throw();
   return version;

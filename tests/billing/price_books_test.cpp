@@ -27,6 +27,25 @@ TEST_F(PriceBooksTest, ATenantsOwnBookIsOfATenantThereIs) {
   }
 }
 
+TEST_F(PriceBooksTest, AMarkupThatIsRefusedIsNoneThatIsMissing) {
+  const auto problems = [](const std::string& markup) {
+    std::vector<std::string> paths;
+    try {
+      price_version_from(parse_json(R"({"kind":"charge","currency":"USD",
+        "effective_from":"2027-01-01T00:00:00Z")" +
+                                    markup + "}"),
+                         "own");
+    } catch (const Error& error) {
+      for (const auto& field : error.fields) paths.push_back(field.path);
+    }
+    return paths;
+  };
+  EXPECT_EQ(problems(R"(,"markup_percent":"-5")"), std::vector<std::string>{"/markup_percent"});
+  EXPECT_EQ(problems(R"(,"markup_percent":5)"), std::vector<std::string>{"/markup_percent"});
+  EXPECT_EQ(problems(R"(,"markup_percent":"5")"), std::vector<std::string>{});
+  EXPECT_EQ(problems(""), std::vector<std::string>{"/entries"});
+}
+
 TEST_F(PriceBooksTest, AnOlderReleaseDoesNotBringItsPricesBack) {
   run(seed_prices(*database));
   publish("shipped", R"({"kind":"cost","currency":"USD","effective_from":"2027-01-01T00:00:00Z",
