@@ -66,12 +66,13 @@ Json to_json(const UsageReport& report, const std::vector<std::string>& fields) 
   return json;
 }
 
-UsageExport export_from(const http::Request& request) {
-  UsageExport wanted{.tenant = tenant_parameter(request)};
-  // The database's clock may be ahead of this one, so usage that has just begun is included.
-  const Time now = SystemClock().now() + std::chrono::seconds(1);
-  std::tie(wanted.from, wanted.to) = whole_span(span_parameters(request.query), now);
-  return wanted;
+// By the clock that usage is booked by.
+Task<Time> now_of(Database& database) {
+  const auto micros = co_await database.run([](pqxx::work& tx) {
+    return tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0]
+        .as<int64_t>();
+  });
+  co_return from_micros(micros);
 }
 
 // Only an operator can name a tenant that does not exist.
@@ -130,11 +131,14 @@ Task<http::Response> UsageHandlers::read(http::Request& request) {
 Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
-  const UsageExport wanted = export_from(request);
+  UsageExport wanted{.tenant = tenant_parameter(request)};
+  const AskedSpan span = span_parameters(request.query);
   co_await check_named_tenant(database_, wanted.tenant, request.caller);
   const auto place = reader_.place_of(wanted.tenant);
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
+  const Time now = co_await now_of(database_);
+  std::tie(wanted.from, wanted.to) = whole_span(span, now);
   // The first page is read before the answer starts, so that an outage is an error status.
   auto reading = rows_after(database_, reader_, wanted, std::nullopt);
   auto first = co_await std::move(reading);
