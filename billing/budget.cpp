@@ -12,6 +12,7 @@ constexpr size_t kMaxThresholds = 10;
 constexpr int64_t kMaxPercent = 1000;
 constexpr int64_t kMaxAmount = 1'000'000'000'000;
 constexpr std::chrono::microseconds kLongest = std::chrono::hours(24) * 3650;
+constexpr int64_t kMicrosPerHour = 3'600'000'000;
 constexpr int kEstimateDigits = 12;
 
 std::vector<int> read_thresholds(ObjectReader& reader, Problems& problems) {
@@ -130,15 +131,14 @@ std::vector<int> thresholds_crossed(const Budget& budget) {
   return thresholds;
 }
 
-Decimal estimate(const Decimal& charge_per_hour, std::chrono::seconds duration) {
+Decimal estimate(const Decimal& charge_per_hour, std::chrono::microseconds duration) {
   return (charge_per_hour * Decimal(std::max<int64_t>(duration.count(), 0)))
-      .divided_up(3600, kEstimateDigits);
+      .divided_up(kMicrosPerHour, kEstimateDigits);
 }
 
 std::chrono::microseconds lasts(const Decimal& amount, const Decimal& charge_per_hour) {
-  constexpr int64_t kHourMicros = 3'600'000'000;
   if (charge_per_hour.is_zero()) return kLongest;
-  const auto micros = (amount * Decimal(kHourMicros)).whole_quotient(charge_per_hour);
+  const auto micros = (amount * Decimal(kMicrosPerHour)).whole_quotient(charge_per_hour);
   if (micros >= kLongest.count()) return kLongest;
   return std::chrono::microseconds(static_cast<int64_t>(micros));
 }

@@ -51,7 +51,7 @@ Json to_json(const Budget& budget);
 std::vector<int> thresholds_crossed(const Budget& budget);
 
 // The charge for `duration` at a rate, rounded up to 12 digits; 0 for a negative duration.
-Decimal estimate(const Decimal& charge_per_hour, std::chrono::seconds duration);
+Decimal estimate(const Decimal& charge_per_hour, std::chrono::microseconds duration);
 // How long an amount lasts at a rate, rounded down to microseconds; at most ten years (3650 days).
 std::chrono::microseconds lasts(const Decimal& amount, const Decimal& charge_per_hour);
 

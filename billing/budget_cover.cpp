@@ -1,8 +1,11 @@
 // Budgets::extend: renews the reservations of running sandboxes and finds those to stop.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <utility>
 
 #include "billing/budgets.hpp"
+#include "billing/charge_along.hpp"
 #include "billing/funds.hpp"
 #include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
@@ -48,21 +51,50 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
   return Stop{strictest->on_exceeded, strictest->name};
 }
 
+// How the sandbox of a reservation is charged from here on.
+struct Outlook {
+  std::optional<MeteredRow> row;  // empty: not metered yet
+  bool foreign = false;  // charged in another currency than its reservation's
+  Decimal lacking;  // needed beyond what is held before any of it lasts
+};
+using Outlooks = std::map<std::string, Outlook>;  // by sandbox
+
+// The charge for time of a reservation's sandbox, by the reservation's rate alone while that is not
+// metered.
+Decimal charge_of(const PriceSnapshot& prices, const Outlook& outlook, const Reservation& of,
+                  Interval time) {
+  if (!outlook.row) return estimate(of.charge_per_hour, time.to - time.from);
+  return ChargeAlong(prices, outlook.row->life, of.currency, of.charge_per_hour)
+      .charge(time.from, time.to);
+}
+
+Time lasts_until(const PriceSnapshot& prices, const Outlook& outlook, const Reservation& of,
+                 Time from, const Decimal& amount) {
+  if (!outlook.row) return from + lasts(amount, of.charge_per_hour);
+  return ChargeAlong(prices, outlook.row->life, of.currency, of.charge_per_hour)
+      .lasts(from, amount);
+}
+
 // Reserves up to an hour more, as far as the budgets have money. Returns what to do with the
 // sandbox when that does not last.
 std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& reservation, Time at,
-                                 bool foreign) {
-  const auto needed = std::min<std::chrono::seconds>(
-      whole_seconds_up(std::max(reservation.covered_until, at), reservation.ends_at), kSetAside);
-  const Decimal wanted = foreign ? Decimal() : estimate(reservation.charge_per_hour, needed);
+                                 const PriceSnapshot& prices, const Outlook& outlook) {
+  const Time from = std::max(reservation.covered_until, at);
+  const auto needed =
+      std::min<std::chrono::seconds>(whole_seconds_up(from, reservation.ends_at), kSetAside);
+  const Decimal wanted =
+      outlook.foreign
+          ? Decimal()
+          : charge_of(prices, outlook, reservation, {from, from + needed}) + outlook.lacking;
   const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
   set_aside(budgets, reservation, more);
   reservation.held += more;
-  const Time covered = reservation.covered_until + lasts(more, reservation.charge_per_hour);
+  const Time covered = lasts_until(prices, outlook, reservation, reservation.covered_until,
+                                   std::max(more - outlook.lacking, Decimal()));
   // Time is free, but other charges exceeded what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
-  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, foreign);
+  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, outlook.foreign);
   // At a rate of zero any amount would last: the old time makes an overdrawn sandbox come again.
   if (!stop || !overdrawn) reservation.covered_until = covered;
   return stop;
@@ -73,32 +105,51 @@ std::optional<Money> rate_now(const MeteredLife& life, const PriceSnapshot& pric
   return charge_per_hour(prices, life.scope(), life.charged(), at);
 }
 
-// Updates the reservations' rates, and how long they last, to the prices in force at `at`. Returns
-// the sandboxes that are charged in another currency than their reservation's.
-std::set<std::string> reprice(pqxx::work& tx, std::vector<Reservation>& reservations,
-                              const PriceSnapshot& prices, Time at) {
+// Reckons anew how long a reservation lasts, by all published prices.
+void reprice(Reservation& reservation, Outlook& outlook, const PriceSnapshot& prices, Time at) {
+  const MeteredRow& row = *outlook.row;
+  const Time until = std::clamp(reservation.ends_at, at, at + kSetAside);
+  const RunCharge rest =
+      rest_to_set_aside(prices, row, {.until = until, .may_run_on = until < reservation.ends_at},
+                        reservation.currency);
+  reservation.ahead = rest.by_time - rest.charge;
+  const Money uncounted = uncounted_time(prices, row);
+  const bool same = uncounted.currency == reservation.currency;
+  const Decimal paid = reservation.held + reservation.ahead - (same ? uncounted.amount : Decimal());
+  if (paid.is_negative()) outlook.lacking = -paid;
+  reservation.covered_until =
+      lasts_until(prices, outlook, reservation, row.life.boundary, std::max(paid, Decimal()));
+}
+
+// Updates the reservations' rates to the prices in force at `at`, and how long they last where that
+// has changed.
+Outlooks look_ahead(pqxx::work& tx, std::vector<Reservation>& reservations,
+                    const PriceSnapshot& prices, Time at) {
   std::map<std::string, Reservation*> known;
-  std::set<std::string> foreign, sandboxes;
+  std::set<std::string> sandboxes;
   for (Reservation& reservation : reservations) {
     known[reservation.sandbox] = &reservation;
     sandboxes.insert(reservation.sandbox);
   }
-  for (const MeteredRow& row : read_metered(tx, sandboxes)) {
+  Outlooks outlooks;
+  for (MeteredRow& row : read_metered(tx, sandboxes)) {
     Reservation& reservation = *known.at(row.life.id.value);
+    const bool out_of_date = std::exchange(reservation.reprice, false);
     const auto rate = rate_now(row.life, prices, at);
     if (!rate || row.life.closed || row.life.unbooked_end) continue;
+    Outlook& outlook = outlooks[reservation.sandbox];
+    outlook.row = std::move(row);
     if (rate->currency != reservation.currency) {
-      if (!rate->amount.is_zero()) foreign.insert(reservation.sandbox);
-      continue;
+      outlook.foreign = !rate->amount.is_zero();
+      if (outlook.foreign || !out_of_date) continue;
     }
-    if (rate->amount == reservation.charge_per_hour) continue;
-    reservation.charge_per_hour = rate->amount;
-    const Money uncounted = uncounted_time(prices, row);
-    const bool same = uncounted.currency == reservation.currency;
-    reservation.covered_until =
-        row.life.boundary + reservation.lasts(same ? uncounted.amount : Decimal());
+    const Decimal before = std::exchange(reservation.charge_per_hour, rate->amount);
+    const bool overdrawn =
+        before.is_zero() && rate->amount.is_zero() && reservation.covered_until <= at;
+    if (before != rate->amount || (out_of_date && !overdrawn))
+      reprice(reservation, outlook, prices, at);
   }
-  return foreign;
+  return outlooks;
 }
 
 }  // namespace
@@ -113,6 +164,7 @@ Task<std::vector<Halt>> Budgets::extend(Database& database) {
     for (const auto& row :
          tx.exec_params("SELECT tenant FROM reservation WHERE covered_until < $1::timestamptz"
                         " AND covered_until < ends_at UNION"
+                        " SELECT tenant FROM reservation WHERE reprice UNION"
                         " SELECT tenant FROM budget b WHERE EXISTS (SELECT FROM metered_sandbox m"
                         "   LEFT JOIN reservation r USING (sandbox) WHERE m.tenant = b.tenant"
                         "   AND m.state <> 'closed' AND r.sandbox IS NULL)",
@@ -142,11 +194,13 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
   // The budgets' lock keeps two from adopting the same sandbox.
   if (!budgets.empty()) adopt_uncovered(tx, tenant, *held.prices, at);
   auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
-  const auto foreign = reprice(tx, running_out, *held.prices, at);
+  auto outlooks = look_ahead(tx, running_out, *held.prices, at);
   std::vector<Halt> halts;
   for (Reservation& reservation : running_out) {
-    const bool other = foreign.contains(reservation.sandbox);
-    if (const auto stop = extend_cover(budgets, reservation, at, other))
+    const Time due = std::min(at + kExtendBelow, reservation.ends_at);
+    if (reservation.covered_until >= due) continue;
+    const Outlook& outlook = outlooks[reservation.sandbox];
+    if (const auto stop = extend_cover(budgets, reservation, at, *held.prices, outlook))
       halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
                        stop->budget, reservation.covered_until});
   }
@@ -174,13 +228,15 @@ void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,
   for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
     const auto rate = rate_now(life, prices, at);
     if (!rate || life.closed || life.unbooked_end) continue;
-    insert_reservation(tx, {.sandbox = life.id.value,
-                            .tenant = tenant,
-                            .currency = rate->currency,
-                            .charge_per_hour = rate->amount,
-                            .covered_until = at + lasts(Decimal(), rate->amount),
-                            .ends_at = life.ends_at.value_or(at + kUnknownEnd),
-                            .subject = subjects.at(life.id.value)});
+    insert_reservation(
+        tx, {.sandbox = life.id.value,
+             .tenant = tenant,
+             .currency = rate->currency,
+             .charge_per_hour = rate->amount,
+             .covered_until =
+                 ChargeAlong(prices, life, rate->currency, rate->amount).lasts(at, Decimal()),
+             .ends_at = life.ends_at.value_or(at + kUnknownEnd),
+             .subject = subjects.at(life.id.value)});
   }
 }
 

@@ -11,6 +11,9 @@
 // order: budgets by id, then reservations by sandbox.
 namespace sandgate {
 
+// NOTIFY when what runs may have less money; payload: tenant id, or empty for all.
+inline constexpr const char* kBudgetsChannel = "budgets";
+
 // The money set aside for one sandbox.
 struct Reservation {
   std::string sandbox, tenant, currency;
@@ -19,12 +22,14 @@ struct Reservation {
   // Time already paid for beyond `held`, as money at that rate (a minimum is charged at once, and
   // lasts). Negative: that much of `held` is not for time.
   Decimal ahead;
-  Time covered_until;  // how far `held` and `ahead` last at that rate
+  Time covered_until;  // how far `held` and `ahead` last, at the prices of that time
   Time ends_at;  // when the sandbox's own time ends
   BudgetSubject subject;
+  // `covered_until` is out of date: prices were published since, or money was taken back.
+  bool reprice = false;
 
-  // How long held + ahead pay for, less what is held for `other` than the time to come.
-  std::chrono::microseconds lasts(const Decimal& other = {}) const;
+  // What held + ahead pay for, less what is held for `other` than the time to come; at least 0.
+  Decimal paid(const Decimal& other = {}) const;
 };
 
 // A tenant's budgets, locked, with their windows advanced to the one that contains `now`. Price
@@ -68,9 +73,12 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
                          const SetAside& aside = {});
 void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside);
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes);
-// Those of a tenant that run out before `moment` and before their sandbox ends, soonest first; at
-// most 1000.
+// Those of a tenant that run out before `moment` and before their sandbox ends, or are to be
+// repriced, soonest first; at most 1000.
 std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment);
+
+// Has the reservations of a tenant (empty: of all) repriced. Requires hold_publishing().
+void reprice_reservations(pqxx::work& tx, const std::string& tenant);
 
 // Locks and deletes the sandboxes' reservations, and gives back what they held. No effect on
 // sandboxes without one. `clock` as in hold_budgets().

@@ -94,6 +94,7 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
     if (part.is_zero()) break;
     excess -= part;
     reservation.held -= part;
+    reservation.reprice = true;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
     for (Budget& budget : budgets)
       if (pays_for(budget, reservation)) budget.reserved -= part;

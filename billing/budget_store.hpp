@@ -9,8 +9,6 @@
 
 namespace sandgate {
 
-inline constexpr const char* kBudgetsChannel = "budgets";  // NOTIFY; payload: tenant id
-
 // Sets, lists and removes budgets in PostgreSQL. Every function throws Error(not_found) for an
 // unknown tenant; every change calls its `trail`.
 class BudgetStore {

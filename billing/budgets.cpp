@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "billing/charge_along.hpp"
 #include "billing/funds.hpp"
 #include "billing/metered_rows.hpp"
 #include "billing/rating.hpp"
@@ -73,6 +74,15 @@ struct Change {
   RunCharge most;
   Time at, from;
   Decimal uncounted;  // the part of it that pays for processor time before `from`
+  std::shared_ptr<const PriceSnapshot> prices;  // null: by the reservation's rate alone
+  MeteredLife life;
+
+  Time lasts(const Reservation& reservation) const {
+    const Decimal paid = reservation.paid(uncounted);
+    if (!prices) return from + sandgate::lasts(paid, reservation.charge_per_hour);
+    return ChargeAlong(*prices, life, reservation.currency, reservation.charge_per_hour)
+        .lasts(from, paid);
+  }
 };
 
 Change by_rate(const Reservation& reservation, const PlannedSpending& planned, Time at) {
@@ -91,15 +101,17 @@ RunCharge rest_of(const MeteredRow& row, const PriceSnapshot& prices,
 }
 
 // By what is booked, where the sandbox is metered.
-Change by_meter(pqxx::work& tx, const PriceSnapshot& prices, const Reservation& reservation,
-                const PlannedSpending& planned, Time at) {
+Change by_meter(pqxx::work& tx, std::shared_ptr<const PriceSnapshot> prices,
+                const Reservation& reservation, const PlannedSpending& planned, Time at) {
   Change change = by_rate(reservation, planned, at);
   const auto row = read_metered(tx, planned.sandbox);
   if (!row) return change;
-  change.most = rest_of(*row, prices, planned, at, reservation.currency);
+  change.most = rest_of(*row, *prices, planned, at, reservation.currency);
   change.from = row->life.boundary;
-  const Money uncounted = uncounted_time(prices, *row);
+  const Money uncounted = uncounted_time(*prices, *row);
   if (uncounted.currency == reservation.currency) change.uncounted = uncounted.amount;
+  change.prices = std::move(prices);
+  change.life = row->life;
   return change;
 }
 
@@ -112,8 +124,7 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
   reservation.held += more;
   reservation.ahead = change.most.by_time - change.most.charge;
   const auto whole = time_of(change.planned, reservation.charge_per_hour);
-  reservation.covered_until =
-      std::min(change.from + reservation.lasts(change.uncounted), change.at + whole);
+  reservation.covered_until = std::min(change.lasts(reservation), change.at + whole);
   reservation.ends_at = change.at + change.planned.ttl;
   update_reservations(tx, one, aside_of(budgets, reservation, more));
 }
@@ -188,7 +199,7 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   // What is free in another currency has no rest in this one.
   const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
   const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
-                        : has_rest           ? by_meter(tx, *hold(tx).prices, found[0], planned, at)
+                        : has_rest           ? by_meter(tx, hold(tx).prices, found[0], planned, at)
                                              : by_rate(found[0], planned, at);
   set_held(tx, budgets, found, change);
 }
@@ -202,7 +213,7 @@ void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   take_rate(found[0], planned.charge_per_hour);
-  const Change change = by_meter(tx, *prices, found[0], planned, at);
+  const Change change = by_meter(tx, prices, found[0], planned, at);
   const Decimal more = change.most.charge - found[0].held;
   for (const Budget& budget : budgets)
     if (pays_for(budget, found[0]) && more > std::max(budget.remaining(), Decimal()))

@@ -1,6 +1,7 @@
 #include "billing/meter.hpp"
 
 #include <algorithm>
+#include <span>
 
 #include "billing/budget_rows.hpp"
 #include "billing/metered_rows.hpp"
@@ -27,10 +28,11 @@ bool is_contradiction(const Error& error) {
 }
 
 // Of the rows whose tenants have budgets.
-BookedTos booked_to(const std::vector<MeteredRow>& rows, const PriceSnapshot& prices) {
+BookedTos booked_to(std::span<const MeteredRow> rows, const PriceSnapshot& prices) {
   BookedTos to;
   for (const MeteredRow& row : rows)
-    if (row.has_budgets) to[row.life.id.value] = {row.life.boundary, uncounted_time(prices, row)};
+    if (row.has_budgets)
+      to.emplace(row.life.id.value, BookedTo{prices, row.life, uncounted_time(prices, row)});
   return to;
 }
 
@@ -67,7 +69,7 @@ size_t Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
     size_t booked = 0;
     if (!events.empty()) {
       tx.exec("SAVEPOINT booking");
-      booked = usage_.record(tx, events, row.has_budgets, booked_to({next}, prices));
+      booked = usage_.record(tx, events, row.has_budgets, booked_to({&next, 1}, prices));
     }
     row = std::move(next);
     return booked;

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "billing/budget_rows.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -131,7 +132,9 @@ PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft) {
       to_rfc3339(draft.effective_from),
       draft.markup_percent ? std::optional(draft.markup_percent->to_string()) : std::nullopt);
   insert_entries(tx, row["id"].as<int64_t>(), draft.entries);
-  tx.exec_params("SELECT pg_notify('prices', $1)", draft.book);
+  tx.exec_params("SELECT pg_notify('prices', $1), pg_notify($2, $3)", draft.book, kBudgetsChannel,
+                 draft.tenant);
+  reprice_reservations(tx, draft.tenant);
   return read_price_versions(tx, draft.book).back();
 }
 

@@ -32,8 +32,8 @@ std::set<std::string> raters_of(pqxx::work& tx);
 // The versions of all books, or of one (none when it is unknown), by book and version.
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book);
 
-// Requires hold_publishing(). Adds `draft` as the book's next version, notifies the replicas and
-// returns the stored version.
+// Requires hold_publishing(). Adds `draft` as the book's next version, has what is set aside
+// reckoned anew, notifies the replicas and returns the stored version.
 PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft);
 
 }  // namespace sandgate

@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kReservationColumns =
-    "sandbox, tenant, currency, charge_per_hour, held, ahead, subject,"
+    "sandbox, tenant, currency, charge_per_hour, held, ahead, subject, reprice,"
     " (extract(epoch FROM covered_until) * 1000000)::bigint AS covered_micros,"
     " (extract(epoch FROM ends_at) * 1000000)::bigint AS ends_micros";
 
@@ -25,7 +25,8 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
                             .ahead = Decimal::from_sql(row["ahead"].c_str()),
                             .covered_until = from_micros(row["covered_micros"].as<int64_t>()),
                             .ends_at = from_micros(row["ends_micros"].as<int64_t>()),
-                            .subject = budget_subject_from(Json::parse(row["subject"].c_str()))});
+                            .subject = budget_subject_from(Json::parse(row["subject"].c_str())),
+                            .reprice = row["reprice"].as<bool>()});
   return reservations;
 }
 
@@ -42,8 +43,8 @@ std::string ids_of(const SetAside& aside) {
 
 }  // namespace
 
-std::chrono::microseconds Reservation::lasts(const Decimal& other) const {
-  return sandgate::lasts(std::max(held + ahead - other, Decimal()), charge_per_hour);
+Decimal Reservation::paid(const Decimal& other) const {
+  return std::max(held + ahead - other, Decimal());
 }
 
 std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox) {
@@ -93,14 +94,15 @@ std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& ten
   return reservations_from(
       run_prepared(tx,
                    "SELECT " + std::string(kReservationColumns) +
-                       " FROM reservation WHERE tenant = $1 AND covered_until < $2::timestamptz"
-                       " AND covered_until < ends_at ORDER BY covered_until LIMIT $3 FOR UPDATE",
+                       " FROM reservation WHERE tenant = $1 AND (reprice"
+                       " OR covered_until < $2::timestamptz AND covered_until < ends_at)"
+                       " ORDER BY covered_until LIMIT $3 FOR UPDATE",
                    tenant, to_rfc3339(moment), kMaxAtOnce));
 }
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
                          const SetAside& aside) {
-  SqlArray sandbox, rate, held, covered, ends, ahead;
+  SqlArray sandbox, rate, held, covered, ends, ahead, reprice;
   for (const Reservation& r : reservations) {
     sandbox.add(r.sandbox);
     rate.add(r.charge_per_hour.to_string());
@@ -108,21 +110,31 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
     covered.add(to_rfc3339(r.covered_until));
     ends.add(to_rfc3339(r.ends_at));
     ahead.add(r.ahead.to_string());
+    reprice.add(r.reprice ? "t" : "f");
   }
   static const std::string kSql =
       kAside +
       "UPDATE reservation r SET charge_per_hour = u.rate, held = u.held,"
-      " covered_until = u.covered, ends_at = u.ends, ahead = u.ahead"
+      " covered_until = u.covered, ends_at = u.ends, ahead = u.ahead, reprice = u.reprice"
       " FROM unnest($3::text[], $4::numeric[], $5::numeric[], $6::timestamptz[],"
-      " $7::timestamptz[], $8::numeric[]) AS u (sandbox, rate, held, covered, ends, ahead)"
+      " $7::timestamptz[], $8::numeric[], $9::boolean[])"
+      " AS u (sandbox, rate, held, covered, ends, ahead, reprice)"
       " WHERE r.sandbox = u.sandbox";
   run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox.str(), rate.str(),
-               held.str(), covered.str(), ends.str(), ahead.str());
+               held.str(), covered.str(), ends.str(), ahead.str(), reprice.str());
 }
 
 void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside) {
   static const std::string kSql = kAside + "DELETE FROM reservation WHERE sandbox = $3";
   run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox);
+}
+
+void reprice_reservations(pqxx::work& tx, const std::string& tenant) {
+  // Only what has no budget any more is locked by those that do not keep publishers out.
+  tx.exec_params(
+      "UPDATE reservation SET reprice = true WHERE sandbox IN (SELECT sandbox FROM reservation"
+      " WHERE NOT reprice AND ($1 = '' OR tenant = $1) FOR UPDATE SKIP LOCKED)",
+      tenant);
 }
 
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "billing/charge_along.hpp"
 #include "billing/funds.hpp"
 #include "billing/sql_array.hpp"
 
@@ -103,14 +104,17 @@ void Spending::pay_running(Reservation& reservation, const Drawn& sum, const Boo
   reservation.held -= part;
   reservation.ahead += sum.running - sum.by_time;
   give_back(reservation, part);
-  if (to && to->uncounted.currency != reservation.currency) to = nullptr;
+  const bool same = to && to->uncounted.currency == reservation.currency;
+  const Decimal paid = reservation.paid(same ? to->uncounted.amount : Decimal());
   // What exceeds the held amount is not covered, even at a rate of zero.
   if (part < sum.running)
     reservation.covered_until = sum.latest;
   else if (to && (sum.booked_until || sum.has_cpu))
-    reservation.covered_until = to->boundary + reservation.lasts(to->uncounted.amount);
+    reservation.covered_until =
+        ChargeAlong(to->prices, to->life, reservation.currency, reservation.charge_per_hour)
+            .lasts(to->life.boundary, paid);
   else if (sum.booked_until)
-    reservation.covered_until = *sum.booked_until + reservation.lasts();
+    reservation.covered_until = *sum.booked_until + lasts(paid, reservation.charge_per_hour);
 }
 
 void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
@@ -123,6 +127,7 @@ void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
   // The sandbox that sent it runs shorter, not those whose money it would use.
   const Decimal part = std::min({reservation.held, sum.beyond, -*left});
   reservation.held -= part;
+  reservation.reprice = true;
   give_back(reservation, part);
   // At a rate of zero it would run for ever.
   if (reservation.charge_per_hour.is_zero())

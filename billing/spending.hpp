@@ -7,9 +7,12 @@
 
 namespace sandgate {
 
+struct MeteredLife;
+
 // How far a sandbox's usage is booked after a booking.
 struct BookedTo {
-  Time boundary;  // time
+  const PriceSnapshot& prices;
+  const MeteredLife& life;  // its time is booked up to the boundary
   Money uncounted;  // see uncounted_time()
 };
 using BookedTos = std::map<std::string, BookedTo>;  // by sandbox

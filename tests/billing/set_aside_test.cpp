@@ -221,5 +221,56 @@ TEST_F(SetAsideTest, HoldsNothingForATenantWithoutBudgets) {
   EXPECT_EQ(count, 0);
 }
 
+TEST_F(SetAsideTest, ReachesIntoARiseThatIsPublishedLater) {
+  const std::string provider = provider_with(R"("unit_price":"0.001")");
+  put(R"({"amount":"0.7","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 600s);
+  publish_for(provider, "2026-11-20T12:00:05Z", R"("unit_price":"0.1")");
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u) << "it is to end before the rise has used the money up";
+  EXPECT_EQ(halts[0].action, OnExceeded::kill);
+  EXPECT_EQ(to_rfc3339(halts[0].covered_until), "2026-11-20T12:00:11.950000Z");
+  clock.advance(10s);
+  end(id);
+  EXPECT_EQ(budget().spent, dec("0.505"));
+}
+
+TEST_F(SetAsideTest, KeepsToARiseHoweverOftenIsBookedBeforeIt) {
+  const std::string provider = provider_with(R"("unit_price":"0.001")");
+  put(R"({"amount":"3.7","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 36000s);
+  publish_for(provider, "2026-11-20T12:20:00Z", R"("unit_price":"0.01")");
+  for (int minute = 1; minute <= 20; ++minute) EXPECT_EQ(halts_after(60s), 0u) << minute;
+  int quarters = 0;
+  while (quarters < 20 && halts_after(15s) == 0) ++quarters;
+  EXPECT_EQ(quarters, 10) << "90 of the 250 seconds before the end of the money";
+  clock.advance(75s);
+  end(id);
+  EXPECT_GT(budget().spent, dec("3.4"));
+  EXPECT_LE(budget().spent, dec("3.7"));
+}
+
+TEST_F(SetAsideTest, OfARiseIsThereBeforeWhatBeginsLater) {
+  const std::string provider = provider_with(R"("unit_price":"0.001")");
+  put(R"({"amount":"61","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 600s);
+  publish_for(provider, "2026-11-20T12:00:05Z", R"("unit_price":"0.1","rounding":"7")");
+  EXPECT_TRUE(reserve(SandboxId::make(), 6000s)) << "of the 60 are needed for what runs";
+  EXPECT_FALSE(reserve(SandboxId::make(), 60s));
+  for (int minute = 0; minute < 10; ++minute) EXPECT_EQ(halts_after(60s), 0u) << minute;
+  end(id);
+  EXPECT_LE(budget().spent + budget().reserved, dec("61"));
+}
+
+TEST_F(SetAsideTest, OfAFallLastsAsLongAsItPaysFor) {
+  const std::string provider = provider_with(R"("unit_price":"0.01")");
+  put(R"({"amount":"36","currency":"USD","window":"total","on_exceeded":"kill"})");
+  const SandboxId id = start_at(provider, 36000s);
+  publish_for(provider, "2026-11-20T12:30:00Z", R"("unit_price":"0.001")");
+  for (int part = 1; part <= 75; ++part) EXPECT_EQ(halts_after(240s), 0u) << part;
+  end(id);
+  EXPECT_EQ(budget().spent, dec("34.2"));
+}
+
 }  // namespace
 }  // namespace sandgate
