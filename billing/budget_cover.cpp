@@ -56,6 +56,8 @@ struct Outlook {
   std::optional<MeteredRow> row;  // empty: not metered yet
   bool foreign = false;  // charged in another currency than its reservation's
   Decimal lacking;  // needed beyond what is held before any of it lasts
+
+  bool is_paused() const { return row && row->life.state != MeterState::running; }
 };
 using Outlooks = std::map<std::string, Outlook>;  // by sandbox
 
@@ -94,9 +96,12 @@ std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& rese
   // Time is free, but other charges exceeded what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
-  const auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, outlook.foreign);
+  auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, outlook.foreign);
   // At a rate of zero any amount would last: the old time makes an overdrawn sandbox come again.
   if (!stop || !overdrawn) reservation.covered_until = covered;
+  // One that is paused already is charged on for what it keeps.
+  if (stop && outlook.is_paused() && !reservation.charge_per_hour.is_zero())
+    stop->on_exceeded = OnExceeded::kill;
   return stop;
 }
 

@@ -25,7 +25,7 @@ class BudgetEnforcer {
   // sandbox that its backend cannot pause is killed; if the backend refuses for now, it is killed
   // once its money ends within 30 s; if it does not answer or is still at it, after some more tries
   // of the reaper. A sandbox on another gateway's machine is left to that one to pause. A paused
-  // sandbox stays paused, and its storage is charged.
+  // sandbox stays paused until the money for what it keeps ends, and is then killed.
   Task<size_t> enforce();
   // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
   Task<size_t> begin();

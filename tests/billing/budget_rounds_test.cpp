@@ -208,5 +208,31 @@ TEST_F(BudgetRoundsTest, OneTenantsTroubleIsNoOtherTenants) {
   EXPECT_EQ(budget().reserved, dec("7.2")) << "the other's is extended";
 }
 
+TEST_F(BudgetRoundsTest, EndsThePausedWhenWhatTheyKeepCannotBePaid) {
+  publish("disks", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.001"}]})");
+  const Resources kept{.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 1};
+  const SandboxId id = open(kept);
+  put(R"({"amount":"0.5","currency":"USD","window":"total","on_exceeded":"pause"})");
+  const auto action_after = [&](std::chrono::seconds passed) -> std::optional<OnExceeded> {
+    clock.advance(passed);
+    run(meter.flush(*database, 0s));
+    const auto halts = run(budgets.extend(*database));
+    return halts.empty() ? std::nullopt : std::optional(halts[0].action);
+  };
+  EXPECT_EQ(action_after(150s), std::nullopt);
+  EXPECT_EQ(action_after(15s), OnExceeded::pause) << "85 seconds at 0.002 are left";
+  run(database->run([&](pqxx::work& tx) {
+    meter.change(tx, id, MeterState::paused_disk, kept);
+    budgets.adjust(tx, {tenant, id, Money{dec("3.6"), "USD"}, 10h});
+  }));
+  EXPECT_EQ(action_after(60s), std::nullopt) << "what it keeps is paid";
+  EXPECT_EQ(action_after(15s), std::nullopt);
+  EXPECT_EQ(action_after(15s), OnExceeded::kill) << "80 seconds at 0.001 are left";
+  clock.advance(75s);
+  end(id);
+  EXPECT_EQ(budget().spent, dec("0.495"));
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -253,6 +253,29 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
   EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
 }
 
+TEST(SandboxBudgets, APausedOneIsEndedWithTheMoneyForWhatItKeeps) {
+  for (const bool is_charged : {true, false}) {
+    test::World world;
+    PayingReplica replica(world);
+    if (is_charged)
+      replica.set_prices("disks", R"({"kind":"cost","currency":"USD",
+        "effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"disk_gib_second","unit_price":"0.001"}]})");
+    replica.put(world.tenant, "99", OnExceeded::pause);
+    const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+    Pausing pausing(replica.lifecycle);
+    run(pausing.pause(world.tenant, box.id, Keeps::disk));
+    BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                            [&](TenantId tenant, SandboxId id) -> Task<void> {
+                              co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
+                            });
+    EXPECT_EQ(run(enforcer.enforce()), 0u);
+    replica.put(world.tenant, "0", OnExceeded::pause);
+    EXPECT_EQ(run(enforcer.enforce()), is_charged ? 1u : 0u);
+    EXPECT_EQ(world.row(box.id).state, is_charged ? SandboxState::stopped : SandboxState::paused);
+  }
+}
+
 TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
   test::World world;
   PayingReplica replica(world);
