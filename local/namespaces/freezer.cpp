@@ -40,7 +40,7 @@ Freezer freezer_of(const std::vector<std::string>& directories) {
 
 }  // namespace
 
-void freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience) {
+bool freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience) {
   using namespace std::chrono_literals;
   const Freezer freezer = freezer_of(directories);
   if (!freezer.exists()) throw StepError("find the freezer", ENOTSUP);
@@ -48,12 +48,10 @@ void freeze(const std::vector<std::string>& directories, std::chrono::millisecon
   freezer.stop();
   for (auto pause = 50us; !freezer.stands_still();
        pause = std::min<std::chrono::microseconds>(pause * 2, 2ms)) {
-    if (std::chrono::steady_clock::now() > limit) {
-      thaw(directories);
-      throw StepError("freeze processes", ETIMEDOUT);
-    }
+    if (std::chrono::steady_clock::now() >= limit) return false;
     std::this_thread::sleep_for(pause);
   }
+  return true;
 }
 
 void thaw(const std::vector<std::string>& directories) noexcept {

@@ -12,37 +12,40 @@
 namespace sandgate {
 namespace {
 
-constexpr int kKillTimeoutMs = 10'000;
-constexpr std::chrono::seconds kEndPatience{5};
-
 // Works for processes that are not children, too: a pidfd is readable once its process is dead. The
 // first process of a pid namespace dies last.
-bool wait_gone(int pidfd) {
+bool wait_gone(int pidfd, std::chrono::milliseconds patience) {
   pollfd watched{pidfd, POLLIN, 0};
-  bool gone = poll(&watched, 1, kKillTimeoutMs) == 1;
+  bool gone = poll(&watched, 1, static_cast<int>(patience.count())) == 1;
   siginfo_t info{};
   waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   return gone;
 }
 
+Error not_ended() { return Error(ErrorCode::timeout, "the sandbox does not end"); }
+
 }  // namespace
 
-void Supervisor::stop(LiveSandbox& live) {
+void Supervisor::strike(LiveSandbox& live) const {
   if (!live.pidfd) return;
   kill_by_pidfd(live.pidfd);
   if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
-  if (!wait_gone(live.pidfd.get())) throw Error(ErrorCode::timeout, "the sandbox does not end");
 }
 
-bool Supervisor::halt(const LivePtr& live) {
+void Supervisor::stop(LiveSandbox& live, std::chrono::milliseconds patience) const {
+  strike(live);
+  if (live.pidfd && !wait_gone(live.pidfd.get(), patience)) throw not_ended();
+}
+
+bool Supervisor::halt(const LivePtr& live, std::chrono::milliseconds patience) {
   if (table_.is_gone(*live)) return false;
-  stop(*live);
+  stop(*live, patience);
   table_.retire(*live);
   return true;
 }
 
-void Supervisor::end(const LivePtr& live) {
-  if (halt(live)) tidying_.add([this, live] { remove_traces(live); });
+void Supervisor::end(const LivePtr& live, std::chrono::milliseconds patience) {
+  if (halt(live, patience)) tidying_.add([this, live] { remove_traces(live); });
 }
 
 // The journal entry is removed after the other traces, so that after a crash a later supervisor
@@ -65,29 +68,33 @@ void Supervisor::remove_traces(const LivePtr& live) {
 }
 
 // Setting `ending` stops a copy soon; writeback of a disk may take longer.
-std::pair<LivePtr, std::unique_lock<std::timed_mutex>> Supervisor::hold_to_end(
-    const std::string& id) const {
+Supervisor::Doomed Supervisor::hold_to_end(const std::string& id,
+                                           std::chrono::milliseconds patience) const {
   LivePtr live = table_.lookup(id);
   if (!live) return {};
-  live->ending = true;
-  std::unique_lock busy(live->busy, kEndPatience);
-  if (!busy) throw Error(ErrorCode::timeout, "the sandbox does not end");
-  return {std::move(live), std::move(busy)};
+  if (live->ending.exchange(true)) patience = {};
+  std::unique_lock busy(live->busy, patience);
+  if (!busy) throw not_ended();
+  live->killed = true;
+  return {std::move(live), std::move(busy), patience};
 }
 
-void Supervisor::kill(const std::string& id) {
+void Supervisor::kill(const std::string& id, std::chrono::milliseconds patience) {
   tidying_.disturb();
-  if (const auto [live, busy] = hold_to_end(id); live) end(live);
+  if (const Doomed doomed = hold_to_end(id, patience); doomed.live)
+    end(doomed.live, doomed.patience);
 }
 
-std::optional<SandboxMetrics> Supervisor::finish(const std::string& id) {
+std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
+                                                 std::chrono::milliseconds patience) {
   tidying_.disturb();
-  const auto [live, busy] = hold_to_end(id);
+  const Doomed doomed = hold_to_end(id, patience);
+  const LivePtr& live = doomed.live;
   if (!live || !table_.lookup(id)) {  // unknown, died, or ended by another thread
     const auto known = ends_.find(id);
     return known ? std::optional(known->counted) : std::nullopt;
   }
-  stop(*live);
+  stop(*live, doomed.patience);
   const SandboxMetrics counted = usage_until(*live, clock_.now());
   // Before the sandbox is gone, so that its usage is never missing.
   ends_.remember(id, {counted});
@@ -103,11 +110,12 @@ SandboxMetrics Supervisor::usage_until(const LiveSandbox& live, Time end) const 
   return counted;
 }
 
-// The exit of a sandbox that was ended on request is noticed too, and says nothing new.
+// The exit of a sandbox that was ended on request is noticed too, and says nothing new unless
+// nobody waited for it.
 void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
   try {
-    ends_.remember(live.record.id, {usage_until(live, died_at), /*died=*/true});
+    ends_.remember(live.record.id, {usage_until(live, died_at), /*died=*/!live.killed});
   } catch (const Error& failure) {
     log::warn("a death is not kept", {{"sandbox", live.record.id}, {"reason", failure.what()}});
   }
@@ -125,11 +133,17 @@ void Supervisor::on_exit(const std::string& id) {
   });
 }
 
-// Each sandbox is ended once only: when a killed one dies later, the watcher reports its exit.
+// Each sandbox is killed once only. The watcher reports its exit.
 void Supervisor::end_expired() {
   for (const std::string& id : table_.take_expired(uptime_.now() - settings_.ttl_grace)) {
     log::warn("sandbox outlived its ttl", {{"sandbox", id}});
-    on_exit(id);
+    LivePtr live = table_.lookup(id);
+    if (!live) continue;
+    live->ending = true;
+    post_([this, live] {
+      std::lock_guard busy(live->busy);
+      strike(*live);
+    });
   }
 }
 

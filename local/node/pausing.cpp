@@ -8,7 +8,15 @@
 namespace sandgate {
 namespace {
 
+using Steady = std::chrono::steady_clock;
+
 constexpr std::chrono::seconds kFreezePatience{5};
+// Nearly all processes freeze sooner.
+constexpr std::chrono::milliseconds kUsualFreeze{20}, kAdoptedFreeze{100};
+
+Error not_frozen(ErrorCode code) {
+  return Error(code, "a process of the sandbox cannot be stopped now");
+}
 
 }  // namespace
 
@@ -16,29 +24,51 @@ void Supervisor::note_paused(LiveSandbox& live, bool paused) {
   table_.note(live, [&](JournalRecord& record) { record.paused = paused; });
 }
 
-void Supervisor::stand_still(const JournalRecord& record) const {
+bool Supervisor::freezes(const JournalRecord& record, std::chrono::milliseconds patience) const {
   try {
-    freeze(record.cgroups, kFreezePatience);
+    return freeze(record.cgroups, patience);
   } catch (const StepError& failure) {
     log::warn("sandbox not frozen", {{"sandbox", record.id},
                                      {"step", failure.what()},
                                      {"error", std::strerror(failure.number)}});
-    if (failure.number == ETIMEDOUT)
-      throw Error(ErrorCode::conflict, "a process of the sandbox cannot be stopped now");
     throw Error(ErrorCode::unsupported, "this sandbox cannot be stopped where it stands");
   }
 }
 
+// Also what is paused, because a node that adopts it does not wait until it is frozen.
+void Supervisor::stand_still(const LiveSandbox& live) const {
+  const auto limit = Steady::now() + kFreezePatience;
+  while (!freezes(live.record, kUsualFreeze)) {
+    check_copy(live.ending);
+    if (Steady::now() > limit) throw not_frozen(ErrorCode::conflict);
+  }
+}
+
+void Supervisor::let_go(LiveSandbox& live) {
+  live.freezing_until.reset();
+  note_paused(live, false);
+  thaw(live.record.cgroups);
+}
+
+// The journal and find() say paused from the first call on, so that a supervisor which adopts the
+// sandbox goes on with it.
 void Supervisor::pause(const std::string& id) {
   LivePtr live = table_.existing(id);
   const auto busy = hold(*live);
   table_.check_alive(*live);
-  if (live->record.paused) return;
-  note_paused(*live, true);
+  const bool begins = !live->record.paused;
+  if (!begins && !live->freezing_until) return;
+  if (begins) {
+    note_paused(*live, true);
+    live->freezing_until = Steady::now() + kFreezePatience;
+  }
   try {
-    stand_still(live->record);
-  } catch (const Error&) {
-    note_paused(*live, false);
+    if (freezes(live->record, begins ? kUsualFreeze : kUsualFreeze * 0))
+      return live->freezing_until.reset();
+    throw not_frozen(Steady::now() < *live->freezing_until ? ErrorCode::timeout
+                                                           : ErrorCode::conflict);
+  } catch (const Error& failure) {
+    if (failure.code != ErrorCode::timeout) let_go(*live);
     throw;
   }
 }
@@ -47,19 +77,17 @@ void Supervisor::resume(const std::string& id) {
   LivePtr live = table_.existing(id);
   const auto busy = hold(*live);
   table_.check_alive(*live);
-  if (!live->record.paused) return;
-  note_paused(*live, false);
-  thaw(live->record.cgroups);
+  if (live->record.paused) let_go(*live);
 }
 
-// On adoption, freezes or thaws the sandbox according to the journal: a pause, resume or snapshot
-// may have been interrupted.
+// On adoption, begins to freeze or thaws the sandbox according to the journal: a pause, resume or
+// snapshot may have been interrupted.
 void Supervisor::restore_pause(const JournalRecord& record) const {
   if (!record.paused) return thaw(record.cgroups);
   try {
-    stand_still(record);
+    freezes(record, kAdoptedFreeze);
   } catch (const Error&) {
-    // stand_still() has logged it. The sandbox runs on, because a restart must not end it.
+    // freezes() has logged it. The sandbox runs on, because a restart must not end it.
   }
 }
 

@@ -16,10 +16,10 @@ void require_running(const LiveSandbox& live) {
 }  // namespace
 
 std::unique_lock<std::timed_mutex> hold(LiveSandbox& live) {
-  std::unique_lock busy(live.busy, std::defer_lock);
-  while (!busy.try_lock_for(kBusyLook))
-    if (live.copying || live.ending)
-      throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
+  std::unique_lock busy(live.busy, kBusyLook);
+  if (live.ending || (!busy && live.copying))
+    throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
+  if (!busy) throw Error(ErrorCode::timeout, "the sandbox is being changed");
   return busy;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,11 +29,15 @@ struct LiveSandbox {
   bool overdue = false;  // guarded by the table: expired, and its end was requested
   std::atomic<bool> ending{false};  // a thread waits for busy in order to end it
   std::atomic<bool> copying{false};  // busy is held for the duration of a disk copy
+  bool killed = false;  // guarded by busy: on request
+  // Guarded by busy: its processes are being frozen for a pause, which is given up then.
+  std::optional<std::chrono::steady_clock::time_point> freezing_until;
 };
 using LivePtr = std::shared_ptr<LiveSandbox>;
 
-// Locks busy. Throws Error(conflict) instead of waiting while the disk is copied or the sandbox
-// ends, so that one sandbox does not block threads that serve all.
+// Locks busy if that takes no longer than a moment, so that one sandbox does not block threads that
+// serve all. Throws Error: conflict while the disk is copied or the sandbox ends, timeout while it
+// is busy with something shorter.
 std::unique_lock<std::timed_mutex> hold(LiveSandbox& live);
 
 // Sets a sandbox's `copying` during its lifetime.

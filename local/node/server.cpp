@@ -16,6 +16,8 @@ namespace {
 
 constexpr int kMaxConnections = 2048;
 constexpr size_t kProgressLines = 64;
+constexpr std::chrono::seconds kStepsPatience{15};
+constexpr std::chrono::milliseconds kFirstLook{10}, kLongestLook{250};
 
 BuildOrder build_order_from(const Json& params) {
   DocumentReader reader(params);
@@ -95,11 +97,12 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
 Task<Json> NodeServer::run(std::string verb, Json params) {
   const Pace pace = pace_of(verb, params);
   const std::string tenant = pace == Pace::copies ? whose_disk(supervisor_, params) : "";
-  auto work = [this, verb = std::move(verb), params = std::move(params)] {
+  std::function<Json()> work = [this, verb = std::move(verb), params = std::move(params)] {
     return answer_verb(settings_, supervisor_, verb, params);
   };
   if (pace == Pace::quick) co_return co_await on_pool(pool_, std::move(work));
-  if (pace == Pace::ends) co_return co_await on_pool(endings_, std::move(work));
+  if (pace != Pace::copies)
+    co_return co_await in_steps(pace == Pace::ends ? endings_ : pool_, std::move(work));
   co_await copy_slots_.acquire(tenant);
   auto copying = on_pool(copies_, std::move(work));
   Settled<Json> copied;
@@ -107,6 +110,19 @@ Task<Json> NodeServer::run(std::string verb, Json params) {
   co_await std::move(settling);
   copy_slots_.release(tenant);
   co_return copied.take();
+}
+
+Task<Json> NodeServer::in_steps(asio::thread_pool& pool, std::function<Json()> work) {
+  const auto limit = std::chrono::steady_clock::now() + kStepsPatience;
+  for (auto pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
+    try {
+      auto step = on_pool(pool, work);
+      co_return co_await std::move(step);
+    } catch (const Error& failure) {
+      if (failure.code != ErrorCode::timeout || std::chrono::steady_clock::now() > limit) throw;
+    }
+    co_await sleep_for(pause);
+  }
 }
 
 // Forwards the builder's lines as they arrive. A client that does not read them loses lines but

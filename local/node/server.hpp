@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <functional>
 #include <thread>
 
 #include "gateway/core/async.hpp"
@@ -11,7 +12,8 @@ namespace sandgate {
 
 // The server of the node's socket. It serves up to 2048 connections, on each one request after the
 // other, from root and serve's user only. Verbs block, so they run on `pool`; those that end
-// sandboxes run on `endings`, and those that copy disks on threads of their own.
+// sandboxes run on `endings`, and those that copy disks on threads of their own. What may wait for
+// a sandbox does so by timer, so that no tenant can occupy the threads that serve all.
 class NodeServer {
  public:
   NodeServer(const NodeSettings& settings, Supervisor& supervisor, asio::thread_pool& pool,
@@ -27,6 +29,8 @@ class NodeServer {
   Task<void> answer(wire::Stream& stream, const Json& request);
   // Runs a verb on the pool for its Pace. Copies of disks are scheduled fairly among tenants.
   Task<Json> run(std::string verb, Json params);
+  // Repeats `work` while it throws Error(timeout), so that no thread waits. Throws that after 15 s.
+  Task<Json> in_steps(asio::thread_pool& pool, std::function<Json()> work);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);
 
   const NodeSettings& settings_;

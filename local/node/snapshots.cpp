@@ -53,6 +53,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   if (!busy) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
   const Copying copying(*live, true);
   table_.check_alive(*live);
+  if (live->freezing_until) throw Error(ErrorCode::conflict, "the sandbox is being paused");
   if (auto made = snapshots_.find(snapshot_id)) {
     if (made->sandbox_id == id) return *made;  // a retry after a lost answer
     throw Error(ErrorCode::conflict, "a snapshot of this id exists");
@@ -69,8 +70,8 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   try {
     Fd disk = disks_.open_image(id);
     flush_disk(*live);  // flush most data while the sandbox runs, to keep the standstill short
-    if (!record.paused) stand_still(record);
     Standstill standstill(record);
+    stand_still(*live);
     flush_disk(*live);
     return snapshots_.add(
         std::move(wanted), disk.get(), lasting, [&] { check_copy(live->ending); },

@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -48,27 +49,34 @@ class Supervisor {
   // Throws Error: invalid, conflict (the id is in use), not_found (image or snapshot), forbidden
   // (workspace), no_capacity, unsupported, unavailable, internal.
   JournalRecord create(const SandboxOrder& order);
+  static constexpr std::chrono::milliseconds kEndPatience{10'000};
   // Kills the sandbox and returns when all its processes are gone; its other traces are removed in
-  // the background. Unknown ids are ignored. Throws Error(timeout) when it does not end.
-  void kill(const std::string& id);
+  // the background. Unknown ids are ignored. Throws Error(timeout) when it has not ended within
+  // `patience`, of which a repeated call has none. It then ends by itself later, unless a copy of
+  // its disk was in the way, and is to be killed again.
+  void kill(const std::string& id, std::chrono::milliseconds patience = kEndPatience);
   // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
   // calls and end_of() return the same usage, also after a crash, as they do for a sandbox that
   // died by itself. Empty: unknown.
-  std::optional<SandboxMetrics> finish(const std::string& id);
+  std::optional<SandboxMetrics> finish(const std::string& id,
+                                       std::chrono::milliseconds patience = kEndPatience);
   std::optional<Ends::End> end_of(const std::string& id) const { return ends_.find(id); }
   std::vector<std::string> died_since(Time moment) const { return ends_.died_since(moment); }
   std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
-  // Changes the policy of a running sandbox. Throws Error(not_found, conflict, unsupported,
-  // unavailable) and StepError; the former policy stays then.
+  // Changes the policy of a running sandbox. Throws Error(not_found, timeout, conflict,
+  // unsupported, unavailable), the first three as pause() does, and StepError; the former policy
+  // stays then.
   void set_network(const std::string& id, const NetworkPolicy& network);
 
   // Freezes all processes; memory is kept. Does nothing if the sandbox is paused. Throws Error:
-  // not_found, conflict (a process cannot be frozen now, or the sandbox is busy), unsupported.
+  // not_found, unsupported, timeout (to be called again: a process is not frozen yet, or the
+  // sandbox is busy), conflict (a process was not frozen for 5 s and all run on, or the disk is
+  // being copied, or the sandbox ends).
   void pause(const std::string& id);
-  void resume(const std::string& id);  // throws Error(not_found, conflict)
+  void resume(const std::string& id);  // throws Error(not_found, timeout, conflict), likewise
   // Copies the sandbox's disk while its processes are frozen. Idempotent: a repeated snapshot id
   // returns the existing snapshot. `lasting` as in SnapshotStore::add(). Throws Error: invalid,
   // not_found, conflict, unsupported, no_capacity, internal.
@@ -100,17 +108,26 @@ class Supervisor {
   std::string make_seat(const SeatClass& seat_class);
   void end_seat(const std::string& seat);
 
-  // Ending (ending.cpp). These three are called with live.busy held, may be repeated, and throw
-  // Error(timeout).
-  void stop(LiveSandbox& live);  // kills the sandbox and waits until it is dead
-  bool halt(const LivePtr& live);  // stops it and sets gone; false if it was gone already
-  void end(const LivePtr& live);  // halts it, then removes its traces in the background
-  // Returns the sandbox with busy locked, to be ended; empty when it is gone. Throws
-  // Error(timeout).
-  std::pair<LivePtr, std::unique_lock<std::timed_mutex>> hold_to_end(const std::string& id) const;
+  // Ending (ending.cpp). These are called with live.busy held and may be repeated; all but the
+  // first throw Error(timeout).
+  void strike(LiveSandbox& live) const;  // kills the sandbox; the watcher will report its exit
+  // Kills it and waits until it is dead.
+  void stop(LiveSandbox& live, std::chrono::milliseconds patience = kEndPatience) const;
+  // Stops it and sets gone; false if it was gone already.
+  bool halt(const LivePtr& live, std::chrono::milliseconds patience = kEndPatience);
+  // Halts it, then removes its traces in the background.
+  void end(const LivePtr& live, std::chrono::milliseconds patience = kEndPatience);
+  // A sandbox that is to end, with busy locked, and how long its death may be waited for.
+  struct Doomed {
+    LivePtr live;  // null: it is gone
+    std::unique_lock<std::timed_mutex> busy;
+    std::chrono::milliseconds patience;
+  };
+  // Throws Error(timeout).
+  Doomed hold_to_end(const std::string& id, std::chrono::milliseconds patience) const;
   void remove_traces(const LivePtr& live);
   SandboxMetrics usage_until(const LiveSandbox& live, Time end) const;
-  // Remembers the usage of a sandbox that died by itself at that time.
+  // Remembers the usage of a sandbox that died at that time, unless its end is remembered.
   void note_death(const LiveSandbox& live, Time died_at);
   // Called by the watcher.
   void on_exit(const std::string& id);
@@ -126,7 +143,13 @@ class Supervisor {
 
   // Freezing (pausing.cpp).
   void note_paused(LiveSandbox& live, bool paused);
-  void stand_still(const JournalRecord& record) const;
+  // Begins to freeze it, and returns whether it is frozen after `patience`. Throws
+  // Error(unsupported).
+  bool freezes(const JournalRecord& record, std::chrono::milliseconds patience) const;
+  // For a copy: returns when it is frozen. Throws Error(conflict, unsupported), and StepError when
+  // the copy must stop.
+  void stand_still(const LiveSandbox& live) const;
+  void let_go(LiveSandbox& live);  // takes a pause back
   void restore_pause(const JournalRecord& record) const;
 
   // Disks and snapshots (snapshots.cpp).

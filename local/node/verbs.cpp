@@ -25,6 +25,9 @@ struct Asked {
   }
 };
 
+// Nearly all sandboxes end sooner.
+constexpr std::chrono::milliseconds kUsualEnd{100};
+
 const Json kDone = Json::object();
 
 template <class T>
@@ -95,7 +98,7 @@ Json set_network(const Asked& asked) {
 }
 
 Json kill(const Asked& asked) {
-  asked.supervisor.kill(asked.id());
+  asked.supervisor.kill(asked.id(), kUsualEnd);
   return kDone;
 }
 
@@ -104,7 +107,7 @@ Json deaths(const Asked& asked) {
 }
 
 Json finish(const Asked& asked) {
-  const auto counted = asked.supervisor.finish(asked.id());
+  const auto counted = asked.supervisor.finish(asked.id(), kUsualEnd);
   return counted ? to_json(*counted) : Json();
 }
 
@@ -199,6 +202,7 @@ Json answer_verb(const NodeSettings& settings, Supervisor& supervisor, const std
 Pace pace_of(const std::string& verb, const Json& params) {
   if (verb == "kill" || verb == "finish") return Pace::ends;
   if (verb == "snapshot") return Pace::copies;
+  if (verb == "pause" || verb == "resume" || verb == "set_network") return Pace::steps;
   if (verb != "create" || !params.is_object()) return Pace::quick;
   const auto snapshot = params.find("snapshot");
   const bool begins_with_one = snapshot != params.end() && *snapshot != Json("");

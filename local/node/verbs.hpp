@@ -13,7 +13,8 @@ Json answer_verb(const NodeSettings& settings, Supervisor& supervisor, const std
 // How long a request may occupy the thread that executes it.
 enum class Pace {
   quick,
-  ends,  // waits for writeback of a sandbox's disk
+  steps,  // quick, and throws Error(timeout) where it would have to wait: to be repeated
+  ends,  // likewise; reads and writes what remains of a sandbox
   copies,  // copies a disk, up to gigabytes
 };
 Pace pace_of(const std::string& verb, const Json& params);

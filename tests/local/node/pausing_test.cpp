@@ -1,5 +1,7 @@
 #include <signal.h>
 
+#include <algorithm>
+#include <atomic>
 #include <filesystem>
 #include <fstream>
 #include <thread>
@@ -8,6 +10,7 @@
 #include "local/namespaces/cgroup.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
@@ -148,6 +151,62 @@ TEST_F(PausingTest, ANodeKilledWhilePausingTellsTheTruthAfterwards) {
     run(provider().resume(id));
     EXPECT_TRUE(advances(id)) << round;
   }
+}
+
+// Its threads stand in line to write to one file, where nothing can stop them.
+std::string jammed(LocalNode& node) {
+  CreateSpec spec = node.spec();
+  spec.resources.processes = 512;
+  const std::string id = node.create(spec);
+  Command jam{.argv = {"/usr/bin/python3", "-c",
+                       "import mmap, os, threading\n"
+                       "zeros = mmap.mmap(-1, 128 << 20, prot=mmap.PROT_READ)\n"
+                       "def write():\n"
+                       "  file = os.open('/home/user/f', os.O_WRONLY | os.O_CREAT)\n"
+                       "  while True: os.pwrite(file, zeros, 0)\n"
+                       "for i in range(300): threading.Thread(target=write).start()\n"}};
+  jam.process_id = "jam";
+  jam.background = true;
+  run(node.provider().exec(id, std::move(jam)));
+  EXPECT_TRUE(eventually([&] { return run(node.provider().metrics(id)).processes > 300; }));
+  return id;
+}
+
+TEST_F(PausingTest, WhatCannotBeStoppedKeepsNobodyElseWaiting) {
+  std::vector<std::string> slow;
+  for (int i = 0; i < 5; ++i) slow.push_back(jammed(node()));  // more than the node has threads
+  std::atomic<int> refused{0};
+  std::vector<std::thread> pausers;
+  for (const std::string& id : slow)
+    pausers.emplace_back([&, id] {
+      if (code_of([&] { run(provider().pause(id, Keeps::memory)); }) == ErrorCode::conflict)
+        ++refused;
+    });
+  EXPECT_TRUE(eventually([&] {
+    return std::ranges::all_of(slow, [&](const auto& id) { return node().record(id).paused; });
+  })) << "all are about to be paused";
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_NO_THROW(run(provider().kill(node().create()))) << "others come and go";
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s) << "and wait for no pause, of five";
+  for (std::thread& pauser : pausers) pauser.join();
+  EXPECT_GT(refused, 0) << "the control";
+  for (const std::string& id : slow) run(provider().kill(id));
+}
+
+TEST_F(PausingTest, TheEndOfWhatCannotBeStoppedIsNotWaitedFor) {
+  const std::string id = jammed(node());
+  std::optional<ErrorCode> code;
+  std::thread pauser([&] { code = code_of([&] { run(provider().pause(id, Keeps::memory)); }); });
+  EXPECT_TRUE(eventually([&] { return node().record(id).paused; }));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(code_of([&] { run(provider().snapshot(id, "sn", Keeps::disk, true)); }),
+            ErrorCode::conflict);
+  std::thread killer([&] { code_of([&] { run(provider().kill(id)); }); });
+  pauser.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, 3s);
+  EXPECT_EQ(code, ErrorCode::conflict);
+  killer.join();
+  EXPECT_TRUE(eventually([&] { return state(id) == BackendState::gone; }));
 }
 
 TEST_F(PausingTest, UnknownSandboxesAreNotFound) {

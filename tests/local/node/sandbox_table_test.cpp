@@ -94,12 +94,20 @@ TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   EXPECT_EQ(code_of(pause), ErrorCode::not_found);
 }
 
-TEST_F(SandboxTableTest, NobodyWaitsForACopyOrAnEnd) {
+TEST_F(SandboxTableTest, NobodyWaitsForWhatIsBusy) {
   const LivePtr live = entered("one");
-  const std::unique_lock busy(live->busy);
-  const Copying copying(*live, true);
-  auto held = std::async(std::launch::async, [&] { return code_of([&] { hold(*live); }); });
-  EXPECT_EQ(held.get(), ErrorCode::conflict);
+  const auto code = [&] {
+    return std::async(std::launch::async, [&] { return code_of([&] { hold(*live); }); }).get();
+  };
+  {
+    const std::unique_lock busy(live->busy);
+    EXPECT_EQ(code(), ErrorCode::timeout);
+    const Copying copying(*live, true);
+    EXPECT_EQ(code(), ErrorCode::conflict);
+  }
+  EXPECT_TRUE(hold(*live));
+  live->ending = true;
+  EXPECT_EQ(code(), ErrorCode::conflict) << "nor begins anything with what ends";
 }
 
 }  // namespace

@@ -257,7 +257,8 @@ TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
   EXPECT_EQ(code_of(provider().resume(id)), std::nullopt);
 }
 
-TEST_F(SnapshotsTest, WhatHasToWaitForLongIsRefused) {
+// However long its end takes.
+TEST_F(SnapshotsTest, OfWhatIsBeingEndedThereAreNone) {
   const std::string id = node().create();
   const JournalRecord record = node().record(id);
   FrozenDisk frozen = node().hold_at_disk(record);
@@ -271,7 +272,7 @@ TEST_F(SnapshotsTest, WhatHasToWaitForLongIsRefused) {
   frozen.end();
   killer.join();
   EXPECT_TRUE(waits) << "for a process that waits for its disk";
-  EXPECT_EQ(code, ErrorCode::conflict);
+  EXPECT_EQ(code, ErrorCode::not_found);
 }
 
 TEST_F(SnapshotsTest, AKillDoesNotWaitForTheCopy) {
