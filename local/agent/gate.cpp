@@ -1,11 +1,11 @@
 #include "local/agent/gate.hpp"
 
-#include <linux/seccomp.h>
 #include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -20,8 +20,12 @@ constexpr int kMostSockets = 64;
 constexpr int kMostFilters = 256;
 // The sandbox's own filters, which every thread inherits.
 constexpr int kOwnFilters = 2;
-// Pause between two answers, until the call let through shows in the next count.
-constexpr std::chrono::milliseconds kUntilCounted{1};
+// Pause between two answers: nearly all calls let through are made by then.
+constexpr std::chrono::milliseconds kUntilMade{1};
+constexpr std::chrono::seconds kPatience{1};
+constexpr std::chrono::milliseconds kLook{5};
+// Of user and system time, 10 ms each; both are rounded down. A call is made in microseconds.
+constexpr int64_t kEnoughTicks = 3;
 
 // The number of netlink sockets in this network namespace, bound or not.
 std::optional<int> netlink_sockets() {
@@ -76,32 +80,93 @@ std::optional<int> seccomp_filters() {
   return failure ? std::nullopt : std::optional(filters);
 }
 
-bool may_pass(int system_call) {
-  if (system_call == SYS_seccomp) return seccomp_filters().value_or(kMostFilters) < kMostFilters;
+// How many more there may be.
+int room_for(int system_call) {
+  if (system_call == SYS_seccomp) return kMostFilters - seccomp_filters().value_or(kMostFilters);
   const auto sockets = system_call == SYS_listen ? listening_sockets() : netlink_sockets();
-  return sockets.value_or(kMostSockets) < kMostSockets;
+  return kMostSockets - sockets.value_or(kMostSockets);
+}
+
+struct ThreadStatus {
+  bool is_there = true;
+  char state = 'R';
+  int64_t ticks = 0;  // its processor time
+};
+
+// The second component makes the times those of the thread instead of its process.
+ThreadStatus status_of(pid_t thread) {
+  const std::string id = std::to_string(thread);
+  const std::string path = "/proc/" + id + "/task/" + id + "/stat";
+  const std::string line = read_small_file(path.c_str(), 4096);
+  ThreadStatus status;
+  if (line.empty()) status.is_there = access(path.c_str(), F_OK) == 0 || errno != ENOENT;
+  const size_t name_end = line.rfind(')');  // the name may contain any text
+  if (name_end == std::string::npos) return status;
+  std::istringstream fields(line.substr(name_end + 1));
+  std::string field;
+  int64_t user = 0, system = 0;
+  fields >> status.state;
+  for (int number = 4; number < 14; ++number) fields >> field;
+  if (fields >> user >> system) status.ticks = user + system;
+  return status;
+}
+
+// Whether a thread that was let go on with its call has made it. Neither that it was scheduled nor
+// that it was interrupted shows that; on the way to and in these calls a thread sleeps
+// uninterruptibly (D) only, so one in another state has left them.
+bool has_made_it(const ThreadStatus& now, int64_t ticks_before) {
+  const bool on_its_way = now.state == 'R' || now.state == 'D';
+  return !now.is_there || !on_its_way || now.ticks - ticks_before >= kEnoughTicks;
 }
 
 }  // namespace
 
 Gate::Gate(Loop& loop, int requests) : loop_(loop), requests_(requests) {
-  if (requests_) watch_ = loop_.watch(requests_.get(), EPOLLIN, [this](uint32_t) { answer(); });
+  if (requests_) watch_ = loop_.watch(requests_.get(), EPOLLIN, [this](uint32_t) { receive(); });
 }
 
-void Gate::answer() {
-  seccomp_notif request{};
+void Gate::receive() {
+  asked_ = {};
   // Fails when the calling process has been killed meanwhile.
-  if (::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_RECV, &request) != 0) return;
+  if (::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_RECV, &asked_) != 0) return;
+  loop_.change(watch_, 0);
+  patience_ = std::chrono::steady_clock::now() + kPatience;
+  decide();
+}
+
+int Gate::passed(int system_call) const {
+  return static_cast<int>(std::ranges::count(passed_, system_call, &Passed::system_call));
+}
+
+// Whoever asks again has made the call before. Objects are counted last, so that a call which is
+// no longer among those let through is among them.
+void Gate::decide() {
+  std::erase_if(passed_, [this](const Passed& call) {
+    return call.thread == static_cast<pid_t>(asked_.pid) ||
+           has_made_it(status_of(call.thread), call.ticks);
+  });
+  const int room = room_for(asked_.data.nr);
+  const bool passes = room > passed(asked_.data.nr);
+  if (!passes && room > 0 && std::chrono::steady_clock::now() < patience_) {
+    loop_.at(std::chrono::steady_clock::now() + kLook, [this] { decide(); });
+    return;
+  }
+  answer(passes);
+  loop_.at(std::chrono::steady_clock::now() + kUntilMade,
+           [this] { loop_.change(watch_, EPOLLIN); });
+}
+
+void Gate::answer(bool passes) {
+  const auto thread = static_cast<pid_t>(asked_.pid);
+  const Passed call{thread, asked_.data.nr, status_of(thread).ticks};
   seccomp_notif_resp response{};
-  response.id = request.id;
-  if (may_pass(request.data.nr))
+  response.id = asked_.id;
+  if (passes)
     response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
   else
     response.error = -EMFILE;
-  ::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response);
-  loop_.change(watch_, 0);
-  loop_.at(std::chrono::steady_clock::now() + kUntilCounted,
-           [this] { loop_.change(watch_, EPOLLIN); });
+  const bool goes_on = ::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
+  if (passes && goes_on) passed_.push_back(call);
 }
 
 }  // namespace sandgate::agent

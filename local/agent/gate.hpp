@@ -1,4 +1,8 @@
 #pragma once
+#include <linux/seccomp.h>
+
+#include <vector>
+
 #include "local/agent/loop.hpp"
 
 namespace sandgate::agent {
@@ -7,7 +11,9 @@ namespace sandgate::agent {
 // have 64 netlink sockets (plenty for programs that list network interfaces), 64 listening TCP
 // sockets (each holds a queue of unaccepted connections) and 256 seccomp filters over all its
 // threads, not counting those it started with. A call beyond a limit fails with EMFILE, as does
-// every call while the objects cannot be counted.
+// every call while the objects cannot be counted. A call that was let through counts as an object
+// of its own until its thread has certainly made it. One that only such calls leave no room for
+// waits up to a second.
 class Gate {
  public:
   // `requests`: the seccomp notification descriptor that reports each guarded call; owned. -1: no
@@ -15,11 +21,24 @@ class Gate {
   Gate(Loop& loop, int requests);
 
  private:
-  void answer();
+  // A call let through. Of each kind there are fewer than there may be objects.
+  struct Passed {
+    pid_t thread;
+    int system_call;
+    int64_t ticks;  // processor time of the thread before
+  };
+
+  void receive();
+  void decide();
+  void answer(bool passes);
+  int passed(int system_call) const;
 
   Loop& loop_;
   Fd requests_;
   Loop::Id watch_ = 0;
+  seccomp_notif asked_{};  // the request to be answered; no other is received meanwhile
+  Loop::Instant patience_;  // when that is refused at the latest
+  std::vector<Passed> passed_;
 };
 
 }  // namespace sandgate::agent
