@@ -7,7 +7,7 @@
 #include <fstream>
 #include <regex>
 
-#include "gateway/core/files.hpp"
+#include "local/image/account_file.hpp"
 #include "local/image/directories.hpp"
 #include "local/image/program.hpp"
 
@@ -30,7 +30,7 @@ void put_file(const fs::path& path, const std::string& text) {
 }
 
 std::string own_text(const fs::path& path) {
-  return fs::is_regular_file(fs::symlink_status(path)) ? read_text_file(path).value_or("") : "";
+  return fs::is_regular_file(fs::symlink_status(path)) ? account_file(path) : "";
 }
 
 bool names_account(const std::string& text, const std::string& name) {

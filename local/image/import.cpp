@@ -5,11 +5,11 @@
 
 #include <charconv>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <regex>
 #include <sstream>
 
+#include "local/image/account_file.hpp"
 #include "local/image/build.hpp"
 #include "local/image/directories.hpp"
 #include "local/image/in_tree.hpp"
@@ -61,15 +61,15 @@ std::optional<AccountLine> account_of(const std::string& line) {
 }
 
 // The image's accounts; called inside its tree. None where the file is a FIFO, which would block.
-std::ifstream open_accounts() {
+std::istringstream open_accounts() {
   constexpr const char* kAccounts = "/etc/passwd";
   std::error_code absent;
-  return std::ifstream(std::filesystem::is_regular_file(kAccounts, absent) ? kAccounts : "");
+  return std::istringstream(fs::is_regular_file(kAccounts, absent) ? account_file(kAccounts) : "");
 }
 
 // Finds an account by name or uid.
 std::optional<AccountLine> find_account(const std::string& who) {
-  std::ifstream accounts = open_accounts();
+  std::istringstream accounts = open_accounts();
   for (std::string line; !who.empty() && std::getline(accounts, line);) {
     const auto account = account_of(line);
     if (account && (account->name == who || std::to_string(account->uid) == who)) return account;
@@ -78,7 +78,7 @@ std::optional<AccountLine> find_account(const std::string& who) {
 }
 
 bool is_taken(const std::string& name) {
-  std::ifstream accounts = open_accounts();
+  std::istringstream accounts = open_accounts();
   for (std::string line; std::getline(accounts, line);)
     if (line.starts_with(name + ":")) return true;
   return false;
@@ -136,9 +136,10 @@ void unpack_layers(const OciLayout& layout, const std::string& tree,
     const Fd layer = layout.open_layer(i);
     const std::string left = in_tree(tree, [&] {
       apply_layer(layer.get(), room);
-      return std::to_string(room.bytes) + " " + std::to_string(room.entries);
+      return std::to_string(room.bytes) + " " + std::to_string(room.entries) + " " +
+             std::to_string(room.names);
     });
-    std::istringstream(left) >> room.bytes >> room.entries;
+    std::istringstream(left) >> room.bytes >> room.entries >> room.names;
   }
 }
 

@@ -4,12 +4,15 @@
 #include <linux/capability.h>
 #include <sched.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <exception>
+#include <fstream>
+#include <new>
 
 #include "gateway/core/error.hpp"
 #include "local/fd.hpp"
@@ -20,6 +23,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxAnswer = 64 << 10;
+constexpr int64_t kMostMemory = 1 << 30;
 constexpr unsigned kFileCapabilities =
     1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_FSETID;
 
@@ -43,14 +47,26 @@ void enter_tree(const std::string& tree) {
   umask(0);
 }
 
+// Beyond what the process has, which may be much: sanitizers reserve terabytes.
+void limit_memory() {
+  int64_t pages = 0;
+  std::ifstream("/proc/self/statm") >> pages;
+  const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kMostMemory);
+  const rlimit limit{most, most};
+  check(setrlimit(RLIMIT_AS, &limit), "limit memory");
+}
+
 [[noreturn]] void run_child(const std::string& tree, const std::function<std::string()>& work,
                             int answer) {
   int code = 1;
   std::string text;
   try {
+    limit_memory();
     enter_tree(tree);
     text = work();
     code = 0;
+  } catch (const std::bad_alloc&) {
+    text = "its files need more memory than a tree may";
   } catch (const std::exception& failure) {
     text = failure.what();
   }

@@ -58,13 +58,14 @@ class Layer {
 
   void apply(archive_entry* entry) {
     const fs::path path = inner_path(archive_entry_pathname(entry));
-    if (--room_.entries < 0) refuse(path, "is one too many");
+    room_.names -= static_cast<int64_t>(path.native().size());
+    if (--room_.entries < 0 || room_.names < 0) refuse(path, "is one too many");
     if (path == "/") return;
     const std::string name = path.filename();
     // Symlinks cannot lead out, because the tree is the root directory.
     make_directories(path.parent_path());
     if (name.starts_with(kWhiteout)) return white_out(path.parent_path(), name);
-    brought_.insert(path);
+    brought_.insert(path.native());
     if (!make(entry, path)) return;
     set_owner_and_mode(entry, path);
   }
@@ -80,9 +81,10 @@ class Layer {
     }
   }
   void remove_old(const fs::path& path) {
-    const auto next = brought_.lower_bound(path);
-    const bool ours = next != brought_.end() &&
-                      (*next == path || next->native().starts_with(path.native() + "/"));
+    const std::string below = path.native() + "/";
+    const auto next = brought_.lower_bound(below);
+    const bool ours =
+        brought_.contains(path) || (next != brought_.end() && next->starts_with(below));
     if (!ours) fs::remove_all(path);
   }
 
@@ -167,7 +169,7 @@ class Layer {
 
   archive* in_;
   UnpackRoom& room_;
-  std::set<fs::path> brought_;
+  std::set<std::string> brought_;  // a fs::path would take kilobytes
 };
 
 }  // namespace

@@ -7,6 +7,7 @@ namespace sandgate {
 struct UnpackRoom {
   int64_t bytes = int64_t{32} << 30;
   int64_t entries = 1'000'000;
+  int64_t names = 256 << 20;  // bytes of all their paths, which are kept in memory
 };
 
 // Applies a layer, a tar archive (plain, gzip or zstd), to the file tree at the root directory. To

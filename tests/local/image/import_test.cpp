@@ -1,4 +1,5 @@
 #include <fcntl.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -97,6 +98,12 @@ TEST_F(ImportTest, LayersGoOverEachOther) {
   EXPECT_TRUE(nothing_left());
 }
 
+TEST_F(ImportTest, AWhiteoutIsForWhatWasThereBefore) {
+  const std::string layer = tar_of(
+      {{"one-more", Member::file, ""}, {"one/in", Member::file, "1"}, {".wh.one", Member::file}});
+  EXPECT_EQ(text(tree(imported({layer})) + "/one/in"), "1");
+}
+
 TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
   const std::string layer = tar_of(
       {{"etc/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:1234:99::/app:/bin/sh\n"}});
@@ -120,6 +127,24 @@ TEST_F(ImportTest, AccountsAreNotWaitedFor) {
         imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "1234"}});
     EXPECT_EQ(image.uid, 1234u);
   }
+}
+
+TEST_F(ImportTest, ListsOfAccountsAreShort) {
+  Member huge{.name = "etc/passwd", .content = std::string(2 << 20, 'x')};
+  EXPECT_THAT(refusal({huge}), testing::HasSubstr("passwd file is larger than 1 MiB"));
+  huge.name = "etc/group";
+  EXPECT_THAT(refusal({huge}), testing::HasSubstr("group file is larger than 1 MiB"));
+}
+
+TEST_F(ImportTest, ATreeMayNotTakeTheMachinesMemory) {
+  const auto most = [this](size_t bytes) {
+    return in_tree(path(""), [bytes] {
+      const std::unique_ptr<char[]> taken(new char[bytes]);
+      return std::string(taken ? "taken" : "");
+    });
+  };
+  EXPECT_EQ(most(100 << 20), "taken");
+  EXPECT_EQ(code_of([&] { most(size_t{2} << 30); }), ErrorCode::invalid);
 }
 
 TEST_F(ImportTest, ANumberWithoutANameGetsOneThatIsFree) {
@@ -219,16 +244,17 @@ TEST_F(ImportTest, AnImageMayNotGrowWithoutEnd) {
   ASSERT_LT(bomb.size(), 200'000u);
   std::ofstream(path("layer"), std::ios::binary) << bomb;
   fs::create_directory(path("tree"));
-  const auto unpack = [&](int64_t bytes, int64_t entries) {
+  const auto unpack = [&](int64_t bytes, int64_t entries, int64_t names = 100) {
     Fd layer(open(path("layer").c_str(), O_RDONLY | O_CLOEXEC));
     in_tree(path("tree"), [&] {
-      UnpackRoom room{bytes, entries};
+      UnpackRoom room{bytes, entries, names};
       apply_layer(layer.get(), room);
       return std::string();
     });
   };
   EXPECT_THROW(unpack(16 << 20, 10), Error);
   EXPECT_THROW(unpack(64 << 20, 0), Error);
+  EXPECT_THROW(unpack(64 << 20, 10, 4), Error) << "of five bytes";
   EXPECT_NO_THROW(unpack(64 << 20, 10));
 }
 
