@@ -166,24 +166,34 @@ void ImageStore::remove(const std::string& name) {
 }
 
 // Renames a tree while holding its lock, so that no one can open it from then on.
-std::vector<std::string> ImageStore::collect(const std::set<std::string>& used) {
-  std::set<std::string> kept;
-  for (const std::string& digest : used) kept.insert(tree_name(digest));
-  for (const ImageInfo& image : list()) kept.insert(tree_name(image.digest));
+std::vector<std::string> ImageStore::collect(const Users& users) {
   collect_drafts();
-  if (!broken().empty()) return {};
   std::vector<std::string> gone;
+  auto kept = kept_trees(users);
   for (const auto& entry : fs::directory_iterator(directory_ + "/trees")) {
     const std::string name = entry.path().filename();
-    if (kept.contains(name)) continue;
+    if (!kept) break;
+    if (kept->contains(name)) continue;
     Fd tree(::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     if (!tree || flock(tree.get(), LOCK_EX | LOCK_NB) != 0) continue;
+    kept = kept_trees(users);  // removing the one before may have taken long
+    if (!kept || kept->contains(name)) continue;
     const std::string away = make_draft() + "/tree";
     fs::rename(entry.path(), away);
     fs::remove_all(fs::path(away).parent_path());
     gone.push_back("sha256:" + name);
   }
   return gone;
+}
+
+std::optional<std::set<std::string>> ImageStore::kept_trees(const Users& users) const {
+  if (!broken().empty()) return std::nullopt;
+  const auto used = users();
+  if (!used) return std::nullopt;
+  std::set<std::string> kept;
+  for (const std::string& digest : *used) kept.insert(tree_name(digest));
+  for (const ImageInfo& image : list()) kept.insert(tree_name(image.digest));
+  return kept;
 }
 
 void ImageStore::collect_drafts() {

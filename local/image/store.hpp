@@ -1,5 +1,7 @@
 #pragma once
+#include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -56,10 +58,12 @@ class ImageStore {
   ImageInfo add(ImageInfo info, const std::string& tree);
   // Removes the name; collect() removes its tree. Throws Error(not_found).
   void remove(const std::string& name);
-  // Removes trees without a name that are not open and not in `used` (digests), and drafts older
-  // than a day. Removes no tree while a name is broken, because that name may refer to it. Returns
-  // the digests of removed trees.
-  std::vector<std::string> collect(const std::set<std::string>& used);
+  // The digests of trees that must stay; empty: not known, no tree may be removed.
+  using Users = std::function<std::optional<std::set<std::string>>()>;
+  // Removes trees without a name that are not open and not used, and drafts older than a day.
+  // `users` is asked again for each tree once nobody can open it any more. Removes no tree while a
+  // name is broken, because that name may refer to it. Returns the digests of removed trees.
+  std::vector<std::string> collect(const Users& users);
   // Whether the tree still matches its digest; reads all of it. Throws Error(not_found).
   bool verify(const std::string& name) const;
 
@@ -73,6 +77,8 @@ class ImageStore {
   std::string tree_path(const std::string& digest) const;
   OpenImage open_tree(ImageInfo info) const;
   void collect_drafts();
+  // The directory names of trees that must stay; empty: not known.
+  std::optional<std::set<std::string>> kept_trees(const Users& users) const;
 
   std::string directory_;
 };

@@ -7,19 +7,27 @@
 
 namespace sandgate {
 
-std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore& store) {
+namespace {
+
+std::optional<std::set<std::string>> used_trees(const NodeSettings& settings) {
   std::set<std::string> used;
   const std::string directory = sandboxes_dir(settings);
   if (std::filesystem::is_directory(directory)) {
     for (const JournalRecord& record : Journal(directory).read_all()) {
       // The image of a broken entry is unknown and could be any.
-      if (record.image.empty()) return {};
+      if (record.image.empty()) return std::nullopt;
       used.insert(record.image_digest);
     }
   }
   for (const StoredSnapshot& snapshot : snapshots_in(snapshots_dir(settings)))
     used.insert(snapshot.image_digest);
-  return store.collect(used);
+  return used;
+}
+
+}  // namespace
+
+std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore& store) {
+  return store.collect([&] { return used_trees(settings); });
 }
 
 }  // namespace sandgate

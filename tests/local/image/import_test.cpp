@@ -51,6 +51,9 @@ class ImportTest : public ::testing::Test {
     std::ifstream in(file);
     return {std::istreambuf_iterator<char>(in), {}};
   }
+  std::vector<std::string> collected(const std::set<std::string>& used = {}) {
+    return store_.collect([&] { return used; });
+  }
   bool nothing_left() const { return fs::is_empty(path("store/drafts")); }
 
  private:
@@ -314,15 +317,27 @@ TEST_F(ImportTest, TreesGoWhenNobodyNeedsThem) {
   const ImageInfo first = imported({tar_of({{"a", Member::file, "1"}})});
   const ImageInfo second = imported({tar_of({{"a", Member::file, "2"}})});
   ASSERT_NE(first.digest, second.digest);
-  EXPECT_EQ(store().collect({first.digest}), std::vector<std::string>());
-  EXPECT_EQ(store().collect({}), std::vector<std::string>{first.digest});
+  EXPECT_EQ(collected({first.digest}), std::vector<std::string>());
+  EXPECT_EQ(collected(), std::vector<std::string>{first.digest});
   {
     const OpenImage open = store().open("probe");
     store().remove("probe");
-    EXPECT_EQ(store().collect({}), std::vector<std::string>()) << "it is open";
+    EXPECT_EQ(collected(), std::vector<std::string>()) << "it is open";
   }
-  EXPECT_EQ(store().collect({}), std::vector<std::string>{second.digest});
+  EXPECT_EQ(collected(), std::vector<std::string>{second.digest});
   EXPECT_THROW(store().open("probe"), Error);
+}
+
+TEST_F(ImportTest, WhoNeedsATreeIsAskedAgainOnceNobodyCanOpenIt) {
+  const std::string digest = imported({tar_of({{"a", Member::file, "1"}})}).digest;
+  store().remove("probe");
+  int asked = 0;
+  const auto from_the_second_time = [&] {
+    return ++asked == 1 ? std::set<std::string>{} : std::set<std::string>{digest};
+  };
+  EXPECT_TRUE(store().collect(from_the_second_time).empty());
+  EXPECT_TRUE(store().collect([] { return std::nullopt; }).empty()) << "nobody knows";
+  EXPECT_EQ(collected(), std::vector<std::string>{digest});
 }
 
 TEST_F(ImportTest, ABrokenNameTakesOnlyItselfAway) {
@@ -336,11 +351,11 @@ TEST_F(ImportTest, ABrokenNameTakesOnlyItselfAway) {
   EXPECT_NO_THROW(store().open(image.name));
   EXPECT_EQ(store().broken(), (std::vector<std::string>{"garbage", "types"}));
   EXPECT_EQ(code_of([&] { store().open("types"); }), ErrorCode::not_found);
-  EXPECT_TRUE(store().collect({}).empty()) << "a tree may be that of a broken name";
+  EXPECT_TRUE(collected().empty()) << "a tree may be that of a broken name";
   for (const std::string& name : store().broken()) store().remove(name);
   EXPECT_TRUE(store().broken().empty());
   EXPECT_EQ(code_of([&] { store().remove("types"); }), ErrorCode::not_found);
-  EXPECT_EQ(store().collect({}).size(), 1u);
+  EXPECT_EQ(collected().size(), 1u);
 }
 
 TEST_F(ImportTest, WhatCannotBeWrittenLeavesTheImageThatWasThere) {
