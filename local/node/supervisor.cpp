@@ -86,6 +86,8 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.egress_bytes = egress::read_byte_count(byte_count_of(id));
   metrics.processes = usage.processes - (has_waiting_child(*record) ? 1 : 0);
   metrics.sampled_at = clock_.now();
+  // What is removed meanwhile reads as 0, which would be taken for counters that began anew.
+  if (!table_.lookup(id)) throw Error::not_found("sandbox", id);
   return metrics;
 }
 

@@ -1,8 +1,14 @@
+#include <fcntl.h>
 #include <signal.h>
 
+#include <filesystem>
+#include <fstream>
+#include <future>
 #include <thread>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/code_of.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -67,6 +73,24 @@ TEST_F(MetricsTest, WhatADeadOneHadCountedIsKnownWithTheTimeOfItsDeath) {
   EXPECT_TRUE(later->died);
   EXPECT_EQ(later->counted->sampled_at, found->counted->sampled_at);
   EXPECT_EQ(run(node_->provider().finish(id)).sampled_at, found->counted->sampled_at);
+}
+
+TEST_F(MetricsTest, OfWhatEndsMeanwhileThereAreNone) {
+  const std::string id = node_->create();
+  const std::filesystem::path home = node_->run_dir() + "/sandboxes/" + id;
+  const std::string bytes = home / "egress_bytes";
+  std::ofstream(bytes) << std::string(sizeof(int64_t), '\0');
+  // Whoever opens the file waits until the lease is given up.
+  Fd lease(open(bytes.c_str(), O_RDWR | O_CLOEXEC));
+  signal(SIGIO, SIG_IGN);
+  if (fcntl(lease.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases here";
+  auto asked = std::async(std::launch::async, [&] { return code_of([&] { metrics(id); }); });
+  // The lease is to be given up once somebody waits.
+  EXPECT_TRUE(eventually([&] { return fcntl(lease.get(), F_GETLEASE) != F_WRLCK; }));
+  run(node_->provider().kill(id));
+  EXPECT_TRUE(eventually([&] { return !std::filesystem::exists(home); }));
+  lease.reset();
+  EXPECT_EQ(asked.get(), ErrorCode::not_found);
 }
 
 TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
