@@ -116,7 +116,7 @@ void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
   try {
     ends_.remember(live.record.id, {usage_until(live, died_at), /*died=*/!live.killed});
-  } catch (const Error& failure) {
+  } catch (const std::exception& failure) {
     log::warn("a death is not kept", {{"sandbox", live.record.id}, {"reason", failure.what()}});
   }
 }

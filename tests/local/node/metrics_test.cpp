@@ -93,6 +93,13 @@ TEST_F(MetricsTest, OfWhatEndsMeanwhileThereAreNone) {
   EXPECT_EQ(asked.get(), ErrorCode::not_found);
 }
 
+TEST_F(MetricsTest, ADeathWhoseUsageIsUnknownIsAnEndAnyway) {
+  const std::string id = node_->create();
+  std::filesystem::create_directory(node_->run_dir() + "/sandboxes/" + id + "/egress_bytes");
+  ASSERT_EQ(::kill(static_cast<pid_t>(node_->record(id).pid), SIGKILL), 0);
+  EXPECT_TRUE(eventually([&] { return run(node_->provider().list()).empty(); }));
+}
+
 TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
   const std::string id = node_->create();
   node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
