@@ -45,13 +45,12 @@ Ends::Ends(std::string directory, size_t half) : directory_(std::move(directory)
   std::ranges::sort(deaths_);
   if (deaths_.size() > kDeaths)
     deaths_.erase(deaths_.begin(), deaths_.end() - static_cast<std::ptrdiff_t>(kDeaths));
-  file_ = Fd(open((directory_ + kNewer).c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600));
 }
 
 void Ends::begin_half() {
   const std::string newer = directory_ + kNewer;
   if (rename(newer.c_str(), (directory_ + kOlder).c_str()) != 0) throw not_kept();
-  file_ = Fd(open(newer.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_CLOEXEC, 0600));
+  file_.reset();
   older_ = std::exchange(newer_, {});
 }
 
@@ -61,6 +60,8 @@ void Ends::remember(const std::string& sandbox, const End& end) {
   const std::string line = "\n" + entry.dump() + "\n";
   const std::lock_guard lock(mutex_);
   if (newer_.size() >= half_) begin_half();
+  constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  if (!file_) file_ = Fd(open((directory_ + kNewer).c_str(), kAppend, 0600));
   if (!file_ || write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
     throw not_kept();
   newer_[sandbox] = end;

@@ -42,7 +42,7 @@ class Ends {
   mutable std::mutex mutex_;
   Counted newer_, older_;
   std::deque<std::pair<Time, std::string>> deaths_;  // oldest first
-  Fd file_;  // of the newer half
+  Fd file_;  // of the newer half; opened when needed
 };
 
 }  // namespace sandgate

@@ -1,9 +1,11 @@
 #include "local/node/ends.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -51,6 +53,21 @@ TEST(Ends, TheOldestGoWhenThereAreMany) {
   EXPECT_FALSE(later.find("b"));
   EXPECT_TRUE(later.find("c"));
   EXPECT_TRUE(later.find("e"));
+}
+
+TEST(Ends, WithoutDescriptorsForAMomentTheyAreKeptAfterwards) {
+  const TempDirectory home;
+  Ends ends(home.path(), 1);
+  ends.remember("one", counted(1));
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  EXPECT_EQ(code_of([&] { ends.remember("two", counted(2)); }), ErrorCode::unavailable);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_NO_THROW(ends.remember("two", counted(2)));
+  EXPECT_TRUE(Ends(home.path(), 1).find("one"));
+  EXPECT_TRUE(Ends(home.path(), 1).find("two"));
 }
 
 // As of a node that was killed while it wrote.
