@@ -6,7 +6,7 @@ namespace sandgate {
 
 Error to_error(const StepError& failure) {
   ErrorCode code = ErrorCode::internal;
-  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS}) {
+  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS, ETIMEDOUT}) {
     if (failure.number == number) code = ErrorCode::no_capacity;
   }
   const bool in_the_way =
