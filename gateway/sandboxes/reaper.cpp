@@ -14,10 +14,25 @@ constexpr std::chrono::seconds kLookPatience{20};
 // After an outage of the database, for all gateways to be back and to write the use that their rows
 // lack.
 constexpr std::chrono::seconds kTimeToReturn{5};
-// A row that somebody has locked costs a few seconds. The rows of one tenant may all wait for the
-// same lock, as that of a budget; then they may fill batches.
-constexpr int kFailuresOfTenant = 2;
-constexpr size_t kMostFailures = 8;  // of one round
+constexpr int kFailuresOfTenant = 2, kMostFailures = 8;
+
+// Failures of one round. A row that somebody has locked costs a few seconds, and the rows of one
+// tenant may all wait for the same lock, as that of a budget; then they may fill batches.
+struct Failures {
+  std::map<std::string, int> of_tenant;
+  std::vector<std::string> stuck;  // tenants
+  int all = 0;
+
+  bool are_too_many() const { return all == kMostFailures; }
+  bool forbid(const TenantId& tenant) const {
+    const auto failed = of_tenant.find(tenant.value);
+    return are_too_many() || (failed != of_tenant.end() && failed->second == kFailuresOfTenant);
+  }
+  void add(const TenantId& tenant) {
+    ++all;
+    if (++of_tenant[tenant.value] == kFailuresOfTenant) stuck.push_back(tenant.value);
+  }
+};
 
 bool is_for_idleness(const sandbox_rows::Stop& stop) { return stop.reason == "idle"; }
 
@@ -35,24 +50,27 @@ std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const st
 
 Task<std::vector<SandboxRecord>> Reaper::find_due(Ending ending, std::vector<std::string> stuck) {
   auto look = [this, ending, stuck](pqxx::work& tx) {
-    auto due = sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
-                                 stuck);
-    for (const SandboxRecord& record : due)
-      if (is_for_idleness(ending.stop))
-        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
-    return due;
+    return sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
+                             stuck);
   };
   auto looking = parts_.database.run(std::move(look));
-  const auto due = co_await std::move(looking);
-  if (!is_for_idleness(ending.stop) || due.empty()) co_return due;
+  co_return co_await std::move(looking);
+}
+
+Task<void> Reaper::ask_for_use(std::vector<SandboxRecord> records) {
+  std::vector<SandboxId> ids;
+  for (const SandboxRecord& record : records) ids.push_back(record.id);
+  auto ask = [ids](pqxx::work& tx) {
+    for (const SandboxId& id : ids)
+      tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), id.value);
+  };
+  auto asking = parts_.database.run(std::move(ask));
+  co_await std::move(asking);
   if (options_.activity) {
-    std::vector<SandboxId> ids;
-    for (const SandboxRecord& record : due) ids.push_back(record.id);
     auto telling = options_.activity->tell(std::move(ids));
     co_await std::move(telling);
   }
   co_await sleep_for(kTimeToTell);
-  co_return due;
 }
 
 // One row per transaction: a second one would lock its meter after the first one's budgets, against
@@ -73,15 +91,16 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
 }
 
 Task<size_t> Reaper::end_due(Ending ending) {
-  size_t count = 0, all_failures = 0;
-  std::map<std::string, int> failures;  // by tenant
-  std::vector<std::string> stuck;  // tenants
-  for (size_t known = 1; known != stuck.size() && all_failures < kMostFailures;) {
-    known = stuck.size();
-    const auto due = co_await find_due(ending, stuck);
+  Failures failures;
+  size_t count = 0;
+  for (size_t known = 1; known != failures.stuck.size() && !failures.are_too_many();) {
+    known = failures.stuck.size();
+    const auto due = co_await find_due(ending, failures.stuck);
+    bool asked = !is_for_idleness(ending.stop);
     for (const SandboxRecord& record : due) {
-      int& failed = failures[record.tenant.value];
-      if (failed == kFailuresOfTenant || all_failures == kMostFailures) continue;
+      if (failures.forbid(record.tenant)) continue;
+      if (!asked) co_await ask_for_use(due);
+      asked = true;
       auto ending_it = end_one(record, ending);
       const auto outcome = co_await attempt(std::move(ending_it));
       if (const bool* ended = std::get_if<bool>(&outcome)) {
@@ -90,8 +109,10 @@ Task<size_t> Reaper::end_due(Ending ending) {
       }
       log::warn("a sandbox that is due was not ended",
                 {{"sandbox", record.id.value}, {"reason", std::get<Error>(outcome).what()}});
-      ++all_failures;
-      if (++failed == kFailuresOfTenant) stuck.push_back(record.tenant.value);
+      failures.add(record.tenant);
+      // It may have been an outage, in which the others could not write their use.
+      asked = !is_for_idleness(ending.stop);
+      if (!asked) co_await sleep_for(kTimeToReturn);
     }
   }
   co_return count;

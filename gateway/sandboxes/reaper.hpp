@@ -71,8 +71,9 @@ class Reaper {
   // Ends what is due. A row that cannot be ended, as while somebody has it locked, keeps none of
   // the others from being ended.
   Task<size_t> end_due(Ending ending);
-  // Of those due for idleness, all replicas have had time to write their use.
   Task<std::vector<SandboxRecord>> find_due(Ending ending, std::vector<std::string> stuck_tenants);
+  // Lets all replicas write their use of these sandboxes.
+  Task<void> ask_for_use(std::vector<SandboxRecord> records);
   Task<bool> end_one(SandboxRecord due, Ending ending);  // false: it is not due any more
   // Whether this process knows of use that the row does not show.
   bool is_used_here(const SandboxRecord& record) const;

@@ -88,7 +88,7 @@ TEST(Idleness, AsksOtherGatewaysBeforeItEndsAnythingAsIdle) {
   Reaper reaper(world.replica.lifecycle, {.activity = world.replica.activity});
   asio::thread_pool pool(1);
   auto ending = asio::co_spawn(pool, reaper.end_idle(), asio::use_future);
-  listening.await_notification(5);
+  listening.await_notification(5, 0);
   EXPECT_EQ(receiver.heard, box.id.value);
   run(elsewhere->tell({box.id}));
   EXPECT_EQ(ending.get(), 0u);
