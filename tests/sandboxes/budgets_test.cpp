@@ -2,7 +2,6 @@
 
 #include "gateway/core/for_each.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"
@@ -342,63 +341,6 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   world.a->hang_kills(false);
   run(enforcer.enforce());
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
-}
-
-// Another gateway, or the reaper, is at the pause.
-TEST(SandboxBudgets, APauseUnderWayMayLastBeyondTheMoneyAndNotForEver) {
-  test::World world;
-  PayingReplica replica(world);
-  replica.put(world.tenant, "9", OnExceeded::pause);
-  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  auto begin = [&](pqxx::work& tx) {
-    return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, 30s);
-  };
-  run(replica.lifecycle.parts().database.run(begin));
-  replica.lifecycle.parts().cache.forget(box.id);
-  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
-                          [](TenantId, SandboxId) -> Task<void> { co_return; });
-  run(enforcer.enforce());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
-  replica.put(world.tenant, "0", OnExceeded::pause);
-  run(enforcer.enforce());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "it was not tried often";
-  world.sql("UPDATE sandbox SET stop_attempts = 12 RETURNING id");
-  run(enforcer.enforce());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
-}
-
-TEST(SandboxBudgets, APauseThatWasBegunAndNotAnsweredIsNoEnd) {
-  test::World world;
-  PayingReplica replica(world);
-  replica.put(world.tenant, "9", OnExceeded::pause);
-  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  replica.put(world.tenant, "0", OnExceeded::pause);
-  world.a->fail_states(test::FakeProvider::Fault::error, ErrorCode::timeout);
-  Pausing pausing(replica.lifecycle);
-  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
-                          [&](TenantId tenant, SandboxId id) -> Task<void> {
-                            co_await pausing.pause(tenant, id, Keeps::disk);
-                          });
-  run(enforcer.enforce());
-  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
-  EXPECT_EQ(world.a->alive(), 1u);
-}
-
-TEST(SandboxBudgets, WhatRunsOnAnotherGatewaysMachineIsLeftToItToPause) {
-  test::World world("m1");
-  PayingReplica replica(world, kPrices, "m1");
-  replica.put(world.tenant, "9", OnExceeded::pause);
-  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
-  world.sql("UPDATE sandbox SET backend_id = id || '@m2' RETURNING id");
-  replica.lifecycle.parts().cache.forget(box.id);
-  replica.put(world.tenant, "0", OnExceeded::pause);
-  Pausing pausing(replica.lifecycle);
-  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
-                          [&](TenantId tenant, SandboxId id) -> Task<void> {
-                            co_await pausing.pause(tenant, id, Keeps::disk);
-                          });
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
 TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {

@@ -1,0 +1,69 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/budget_enforcer.hpp"
+#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/pausing.hpp"
+#include "tests/sandboxes/paying_replica.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// Another gateway, or the reaper, is at the pause.
+TEST(SandboxBudgets, APauseUnderWayMayLastBeyondTheMoneyAndNotForEver) {
+  World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, "9", OnExceeded::pause);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  auto begin = [&](pqxx::work& tx) {
+    return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, std::chrono::seconds(30));
+  };
+  run(replica.lifecycle.parts().database.run(begin));
+  replica.lifecycle.parts().cache.forget(box.id);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [](TenantId, SandboxId) -> Task<void> { co_return; });
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
+  replica.put(world.tenant, "0", OnExceeded::pause);
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "it was not tried often";
+  world.sql("UPDATE sandbox SET stop_attempts = 12 RETURNING id");
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
+}
+
+TEST(SandboxBudgets, APauseThatWasBegunAndNotAnsweredIsNoEnd) {
+  World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, "9", OnExceeded::pause);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, "0", OnExceeded::pause);
+  world.a->fail_states(FakeProvider::Fault::error, ErrorCode::timeout);
+  Pausing pausing(replica.lifecycle);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [&](TenantId tenant, SandboxId id) -> Task<void> {
+                            co_await pausing.pause(tenant, id, Keeps::disk);
+                          });
+  run(enforcer.enforce());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
+  EXPECT_EQ(world.a->alive(), 1u);
+}
+
+TEST(SandboxBudgets, WhatRunsOnAnotherGatewaysMachineIsLeftToItToPause) {
+  World world("m1");
+  PayingReplica replica(world, kPrices, "m1");
+  replica.put(world.tenant, "9", OnExceeded::pause);
+  const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+  world.sql("UPDATE sandbox SET backend_id = id || '@m2' RETURNING id");
+  replica.lifecycle.parts().cache.forget(box.id);
+  replica.put(world.tenant, "0", OnExceeded::pause);
+  Pausing pausing(replica.lifecycle);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
+                          [&](TenantId tenant, SandboxId id) -> Task<void> {
+                            co_await pausing.pause(tenant, id, Keeps::disk);
+                          });
+  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+}
+
+}  // namespace
+}  // namespace sandgate::test
