@@ -107,7 +107,7 @@ std::string LocalProvider::handle_of(std::string id) const {
 std::string LocalProvider::id_of(const std::string& handle) const {
   const size_t at = handle.find(kAt);
   if (at != std::string::npos && handle.substr(at + 1) != settings_.machine)
-    throw Error(ErrorCode::unavailable, "the sandbox runs on the machine of another gateway");
+    throw Error(ErrorCode::unavailable, "it is on the machine of another gateway");
   return handle.substr(0, at);
 }
 
@@ -117,7 +117,14 @@ BackendSandbox LocalProvider::to_sandbox(const Json& answer) const {
   return sandbox;
 }
 
+BackendSnapshot LocalProvider::to_snapshot(const Json& answer) const {
+  BackendSnapshot snapshot = backend_snapshot_from(answer);
+  snapshot.backend_id = handle_of(std::move(snapshot.backend_id));
+  return snapshot;
+}
+
 Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
+  spec.snapshot = id_of(spec.snapshot);
   const bool uses_secrets = spec.uses_secrets;
   SecretGrants secrets = spec.secrets;
   Json order = to_json(to_order(std::move(spec)));
@@ -204,18 +211,18 @@ Task<BackendSnapshot> LocalProvider::snapshot(std::string id, std::string snapsh
                                               bool lasting) {
   Json params{{"id", id_of(id)}, {"snapshot", std::move(snapshot_id)}, {"lasting", lasting}};
   Json answer = co_await node_.call("snapshot", std::move(params));
-  co_return backend_snapshot_from(answer);
+  co_return to_snapshot(answer);
 }
 
 Task<std::optional<BackendSnapshot>> LocalProvider::find_snapshot(std::string snapshot_id) {
   Json params{{"snapshot", std::move(snapshot_id)}};
   Json answer = co_await ask("find_snapshot", std::move(params));
   if (answer.is_null()) co_return std::nullopt;
-  co_return backend_snapshot_from(answer);
+  co_return to_snapshot(answer);
 }
 
 Task<void> LocalProvider::remove_snapshot(std::string snapshot) {
-  Json params{{"snapshot", std::move(snapshot)}};
+  Json params{{"snapshot", id_of(snapshot)}};
   co_await node_.call("remove_snapshot", std::move(params));
 }
 

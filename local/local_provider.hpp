@@ -22,9 +22,9 @@ struct LocalProviderSettings {
 };
 
 // The provider of sandboxes on this machine. The node creates and ends them; exec and file calls go
-// directly to the sandbox's agent, so they work while the node is down. A backend id is the
-// sandbox's id, followed by '@' and the machine if it has a name. Calls for a sandbox of another
-// machine throw Error(unavailable), not not_found.
+// directly to the sandbox's agent, so they work while the node is down. A backend id is the id of
+// the sandbox or snapshot, followed by '@' and the machine if it has a name (snapshots of earlier
+// releases name none). Calls for one of another machine throw Error(unavailable), not not_found.
 class LocalProvider : public Provider {
  public:
   explicit LocalProvider(LocalProviderSettings settings);
@@ -107,6 +107,7 @@ class LocalProvider : public Provider {
   std::string handle_of(std::string id) const;
   std::string id_of(const std::string& handle) const;
   BackendSandbox to_sandbox(const Json& answer) const;
+  BackendSnapshot to_snapshot(const Json& answer) const;
   // Throws Error(not_found) for a malformed id, because it becomes part of a path.
   AgentClient agent(const std::string& handle) const;
 

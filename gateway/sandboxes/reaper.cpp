@@ -149,7 +149,8 @@ Task<size_t> Reaper::end_idle() {
 }
 
 Task<size_t> Reaper::clean_snapshots() {
-  auto taken = co_await snapshots_.take_unfinished(options_.batch, options_.ahead);
+  auto taken =
+      co_await snapshots_.take_unfinished(options_.batch, options_.machine, options_.ahead);
   for (const SnapshotRecord& snapshot : taken)
     errands_.send(line_of(snapshot.tenant, snapshot.deployment), "snapshot/" + snapshot.id.value,
                   [this, snapshot] { return snapshots_.finish_removal(snapshot); });

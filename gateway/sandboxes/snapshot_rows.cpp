@@ -52,12 +52,12 @@ std::vector<SnapshotRecord> all_of(const pqxx::result& rows) {
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease) {
   run_prepared(tx, R"sql(
     INSERT INTO snapshot (id, tenant, state, for_fork, name, sandbox, deployment, kept, disk_gib,
-      lease_until, sealed_env)
-    VALUES ($1, $2, 'creating', $3, $4, $5, $6, $7, $8,
-      now() + make_interval(secs => $9 / 1000.0), (SELECT sealed_env FROM sandbox WHERE id = $5)))sql",
+      lease_until, sealed_env, backend_id)
+    VALUES ($1, $2, 'creating', $3, $4, $5, $6, $7, $8, now() + make_interval(secs => $9 / 1000.0),
+      (SELECT sealed_env FROM sandbox WHERE id = $5), $10))sql",
                snapshot.id.value, snapshot.tenant.value, snapshot.for_fork, snapshot.name,
                snapshot.sandbox.value, snapshot.deployment, std::string(to_string(snapshot.kept)),
-               snapshot.disk_gib, lease.count());
+               snapshot.disk_gib, lease.count(), snapshot.backend_id);
 }
 
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made) {
@@ -135,17 +135,18 @@ std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page) {
   return all_of(tx.exec(sql));
 }
 
-std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,
+std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std::string& machine,
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead) {
   static const std::string kSql = R"sql(
     UPDATE snapshot SET state = 'removing',
       lease_until = now() + make_interval(secs => $3 / 1000.0)
     WHERE id = ANY(ARRAY(SELECT id FROM snapshot WHERE (state <> 'ready' OR for_fork)
-        AND lease_until <= now() + make_interval(secs => $1 / 1000.0)
+        AND lease_until <= now() + make_interval(secs => $1 / 1000.0) AND )sql" +
+                                  sandbox_rows::not_elsewhere("$4") + R"sql(
       ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING )sql" +
                                   std::string(kSnapshotColumns);
-  return all_of(run_prepared(tx, kSql, ahead.count(), most, lease.count()));
+  return all_of(run_prepared(tx, kSql, ahead.count(), most, lease.count(), machine));
 }
 
 }  // namespace snapshot_rows

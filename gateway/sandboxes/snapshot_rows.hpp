@@ -33,7 +33,8 @@ Json to_json(const SnapshotRecord& snapshot);
 // SQL statements on snapshots. Each function is one round trip in the caller's transaction.
 namespace snapshot_rows {
 
-// Inserts the intention (`creating`) with a copy of the sandbox's sealed variables. `lease` is the
+// Inserts the intention (`creating`) with a copy of the sandbox's sealed variables; its backend id
+// is empty, or names the machine on which it will be (see LocalProvider). `lease` is the
 // time for making the snapshot; of a fork's, also for using it.
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease);
 // creating -> ready. Empty when the reaper or a retry gave the snapshot up meanwhile.
@@ -62,7 +63,8 @@ struct Page {
 std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page);  // newest first
 
 // Snapshots that are not ready, or a fork's, and past their lease -> removing, leased for `lease`.
-std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most,
+// Leaves those on other machines than `machine`.
+std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std::string& machine,
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead);
 

@@ -115,6 +115,9 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   const Verb verb = wanted.for_fork ? Verb::fork : Verb::snapshot;
   check_can(deployment->descriptor, verb,
             "the sandbox's backend cannot do this: " + std::string(to_string(verb)));
+  const std::string& machine = deployment->descriptor.machine;
+  check_is_here(source.id.value, source.backend_id, deployment->descriptor);
+  if (!machine.empty()) wanted.backend_id = wanted.id.value + "@" + machine;
   auto intend = [wanted, claim](pqxx::work& tx) {
     mark_effect(tx, claim, wanted.id.value);
     if (!wanted.for_fork) check_quota(tx, kSnapshots, wanted.tenant.value);
@@ -151,6 +154,9 @@ Task<std::vector<SnapshotRecord>> Snapshots::list(snapshot_rows::Page page) {
 
 Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
                                  std::optional<int64_t> asked_disk_gib) {
+  // Its failure would count against the deployment.
+  if (is_elsewhere(snapshot))
+    throw Error(ErrorCode::unavailable, "the snapshot is on the machine of another gateway");
   start_from(order, snapshot, asked_disk_gib);
   const Vault* vault = parts_.vault;
   if (!vault) co_return;
@@ -184,8 +190,19 @@ Task<bool> Snapshots::remove_on_backend(SnapshotRecord snapshot) {
   co_return true;
 }
 
+bool Snapshots::is_elsewhere(const SnapshotRecord& snapshot) const {
+  const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
+  return deployment &&
+         sandgate::is_elsewhere(snapshot.id.value, snapshot.backend_id, deployment->descriptor);
+}
+
 Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
   const SnapshotId id = snapshot.id;
+  if (is_elsewhere(snapshot)) {
+    auto leave = [id](pqxx::work& tx) { snapshot_rows::give_up(tx, id, std::chrono::seconds(0)); };
+    co_await attempt(parts_.database.run(std::move(leave)));
+    co_return;
+  }
   auto removing = remove_on_backend(std::move(snapshot));
   const auto outcome = co_await attempt_within(kRemovalPatience, std::move(removing));
   const bool* removed = std::get_if<bool>(&outcome);
@@ -281,10 +298,10 @@ Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant,
   co_return told;
 }
 
-Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most,
+Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most, std::string machine,
                                                              std::chrono::milliseconds ahead) {
-  auto take = [most, ahead](pqxx::work& tx) {
-    return snapshot_rows::take_unfinished(tx, most, kRemovalLease, ahead);
+  auto take = [most, machine, ahead](pqxx::work& tx) {
+    return snapshot_rows::take_unfinished(tx, most, machine, kRemovalLease, ahead);
   };
   co_return co_await parts_.database.run(std::move(take));
 }

@@ -22,7 +22,7 @@ class Snapshots {
   // conflict (not running or paused).
   Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
   // Takes a snapshot of a running or paused sandbox. Throws not_found, conflict, unsupported,
-  // quota_exceeded, timeout, and the backend's error.
+  // quota_exceeded, timeout, unavailable (on another gateway's machine), and the backend's error.
   Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish,
                             std::string claim = "");
   Task<SnapshotRecord> find(TenantId tenant, SnapshotId id);  // throws not_found
@@ -32,7 +32,7 @@ class Snapshots {
   Task<void> remove(TenantId tenant, SnapshotId id);
 
   // start_from(), also adding the variables given to the snapshot's sandbox that the order does not
-  // set itself. Throws Error(invalid).
+  // set itself. Throws Error: invalid, and unavailable for one on another gateway's machine.
   Task<void> begin_with(CreateOrder& order, SnapshotRecord snapshot,
                         std::optional<int64_t> asked_disk_gib);
 
@@ -49,10 +49,12 @@ class Snapshots {
   // response. A copy that is still being created after two seconds is ended, uncharged.
   Task<std::map<size_t, SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
 
-  // For the reaper: leases unfinished snapshots whose lease is over.
-  Task<std::vector<SnapshotRecord>> take_unfinished(int most, std::chrono::milliseconds ahead);
+  // For the reaper: leases unfinished snapshots whose lease is over, but for those on other
+  // machines than `machine`.
+  Task<std::vector<SnapshotRecord>> take_unfinished(int most, std::string machine,
+                                                    std::chrono::milliseconds ahead);
   // Removes the snapshot from its backend, then its row; postponed when the backend does not
-  // answer.
+  // answer, and left to the gateway on whose machine it is.
   Task<void> finish_removal(SnapshotRecord snapshot);
 
  private:
@@ -60,6 +62,7 @@ class Snapshots {
   Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
                                                         size_t count);
   Task<bool> remove_on_backend(SnapshotRecord snapshot);
+  bool is_elsewhere(const SnapshotRecord& snapshot) const;
 
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's

@@ -60,7 +60,8 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
                                     std::chrono::milliseconds lease,
                                     std::chrono::milliseconds ahead);
 
-// SQL condition that excludes sandboxes on machines other than the one that `parameter` names.
+// SQL condition that excludes sandboxes or snapshots on machines other than the one that
+// `parameter` names.
 std::string not_elsewhere(const std::string& parameter);
 
 // For running or paused rows: sets ttl_seconds and an expiry counted from now.

@@ -42,6 +42,24 @@ def test_gateways_of_one_database_keep_their_own_sandboxes():
         wait_until(lambda: not os.path.exists(f"{second.home}/run/sandboxes/{mine}"), 10, "nothing is left of it")
 
 
+def test_gateways_of_one_database_keep_their_own_snapshots():
+    with two_gateways() as (first, second, client, other):
+        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        client.ok("POST", f"/v1/sandboxes/{box}/exec", {"shell": "echo kept > file"})
+        taken = client.ok("POST", f"/v1/sandboxes/{box}/snapshots", {"name": "one"})["id"]
+        assert [one["id"] for one in other.ok("GET", "/v1/snapshots")["items"]] == [taken]
+        refused = other.call("POST", "/v1/sandboxes", {"profile": "test", "snapshot": taken})
+        assert refused.status == 503, refused.body
+        assert other.call("POST", f"/v1/sandboxes/{box}/snapshots", {}).status == 503
+        copy = client.ok("POST", "/v1/sandboxes", {"profile": "test", "snapshot": taken})["id"]
+        assert client.ok("POST", f"/v1/sandboxes/{copy}/exec", {"command": ["cat", "file"]})["stdout"] == "kept\n"
+        kept = f"{first.home}/local/snapshots/{taken}.img"
+        assert os.path.exists(kept)
+        assert other.call("DELETE", f"/v1/snapshots/{taken}").status == 204
+        wait_until(lambda: not os.path.exists(kept), 20, "the file is removed where it is")
+        assert client.ok("GET", "/v1/snapshots")["items"] == []
+
+
 def test_gateways_of_one_database_share_their_breakers():
     with two_gateways() as (first, _, client, other):
         first.operator().ok("PUT", "/v1/deployments/away", {

@@ -99,21 +99,6 @@ TEST(Reaper, TakesNothingWhenItIsHeldByThen) {
   run(reaper.rest());
 }
 
-// Its own gateway would carry out what the row says.
-TEST(Pausing, WhatRunsOnAnotherGatewaysMachineIsLeftAsItIs) {
-  World world("m1");
-  const SandboxRecord box = world.create();
-  Pausing pausing(world.replica.lifecycle);
-  world.sql("UPDATE sandbox SET backend_id = id || '@m2'");
-  world.replica.cache.forget(box.id);
-  EXPECT_EQ(code_of(pausing.pause(world.tenant, box.id, Keeps::memory)), ErrorCode::unavailable);
-  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
-  world.sql("UPDATE sandbox SET state = 'paused'");
-  world.replica.cache.forget(box.id);
-  EXPECT_EQ(code_of(pausing.resume(world.tenant, box.id)), ErrorCode::unavailable);
-  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
-}
-
 // A node of ours that crashed is back soon, and what it was to end shall not run on for long.
 TEST(Reaper, TriesAgainSoonerOnOurOwnMachine) {
   for (const char* machine : {"", "m1"}) {
