@@ -221,7 +221,7 @@ Task<EndResult> Lifecycle::kill_while_away(SandboxRecord record, EndIntention in
 
 Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
   const auto reading = co_await last_reading(stopping);
-  co_return co_await finish(std::move(stopping), reading);
+  co_return co_await finish(std::move(stopping), reading, Try::due);
 }
 
 Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
@@ -244,19 +244,25 @@ void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time>
   losses_.book_late_end(tx, id, ended->backend_id, gone_at);
 }
 
-Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::Measured> reading) {
-  const SandboxId id = stopping.id;
+void Lifecycle::plan_next(pqxx::work& tx, const SandboxRecord& stopping) {
   const auto deployment = parts_.deployments.find(stopping.tenant, stopping.deployment);
-  const bool is_here = deployment && !deployment->descriptor.machine.empty();
-  const auto pause = is_here ? kKillPauseHere : kKillPauseElsewhere;
+  const bool is_ours = deployment && !deployment->descriptor.machine.empty();
+  if (is_ours && is_elsewhere(stopping.id.value, stopping.backend_id, deployment->descriptor))
+    return sandbox_rows::leave(tx, stopping.id);
+  sandbox_rows::put_off(tx, stopping.id, is_ours ? kKillPauseHere : kKillPauseElsewhere);
+}
+
+Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::Measured> reading,
+                                  Try kind) {
+  const SandboxId id = stopping.id;
   const auto gone_at = co_await ended_by_its_time(stopping);
-  const bool killed = co_await kill_everywhere(std::move(stopping));
-  auto work = [this, id, killed, reading, gone_at, pause](pqxx::work& tx) {
-    if (reading) parts_.meter.observe(tx, id, *reading);
+  const bool killed = co_await kill_everywhere(stopping);
+  auto work = [this, stopping, killed, reading, gone_at, kind](pqxx::work& tx) {
+    if (reading) parts_.meter.observe(tx, stopping.id, *reading);
     if (killed)
-      end_row(tx, id, gone_at);
-    else
-      sandbox_rows::put_off(tx, id, pause);
+      end_row(tx, stopping.id, gone_at);
+    else if (kind == Try::due)
+      plan_next(tx, stopping);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
   const bool ended = killed && !std::holds_alternative<Error>(outcome);

@@ -137,8 +137,12 @@ class Lifecycle {
   // The time at which the backend ended an unreachable sandbox by its own TTL; the sandbox cost
   // nothing after it. Empty when the sandbox exists, or that is unknown.
   Task<std::optional<Time>> ended_by_its_time(SandboxRecord record);
-  // Backend, then row; books `reading` in the row's transaction.
-  Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading);
+  // Backend, then row; books `reading` in the row's transaction. A try in vain postpones the next
+  // one, unless it was extra: then that is due when it was.
+  enum class Try { due, extra };
+  Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading, Try kind);
+  // After a try in vain to end the sandbox.
+  void plan_next(pqxx::work& tx, const SandboxRecord& stopping);
   // Row to `stopping`, then backend, then row to its end.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);

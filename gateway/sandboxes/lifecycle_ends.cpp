@@ -61,13 +61,12 @@ Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
 Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
   const SandboxId id = known.id;
   const auto counters = co_await last_reading(known);
+  using Stopping = std::pair<std::optional<SandboxRecord>, Try>;
   auto transaction = [this, id, at, counters](pqxx::work& tx) {
     auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
-    if (stopping)
-      end_charge(tx, id, at, counters);
-    else
-      stopping = sandbox_rows::find(tx, id);
-    return stopping;
+    if (!stopping) return Stopping(sandbox_rows::find(tx, id), Try::extra);
+    end_charge(tx, id, at, counters);
+    return Stopping(std::move(stopping), Try::due);
   };
   auto writing = parts_.database.run(std::move(transaction));
   const auto outcome = co_await attempt(std::move(writing));
@@ -76,12 +75,12 @@ Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
     EndIntention intention{known.tenant, id, at, "killed", {}, counters, {}};
     co_return co_await end_without_database(std::move(known), std::move(intention));
   }
-  const auto& record = std::get<0>(outcome);
+  const auto& [record, kind] = std::get<0>(outcome);
   parts_.cache.forget(id);
   if (!record) throw Error::not_found("sandbox", id.value);
   // Another caller may be ending the sandbox too; killing twice is harmless.
   if (is_ended(record->state)) co_return EndResult::ended;
-  co_return co_await finish(*record, std::nullopt);
+  co_return co_await finish(*record, std::nullopt, kind);
 }
 
 std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment,

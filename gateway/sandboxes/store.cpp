@@ -144,6 +144,11 @@ void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most) {
                id.value, most.count());
 }
 
+void leave(pqxx::work& tx, const SandboxId& id) {
+  run_prepared(tx, "UPDATE sandbox SET lease_until = now() WHERE id = $1 AND state = 'stopping'",
+               id.value);
+}
+
 std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
   static const std::string kSql = R"sql(
     UPDATE sandbox SET expires_at = now() + make_interval(secs => $2::bigint), ttl_seconds = $2::bigint,

@@ -41,6 +41,8 @@ void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
                        const Meter::Measured& counted);
 // Postpones the next try to end a `stopping` sandbox, by 1 s doubling to `most`.
 void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
+// Makes a `stopping` sandbox due at once, for the reaper of the gateway on whose machine it is.
+void leave(pqxx::work& tx, const SandboxId& id);
 
 // At most `most` rows that match `condition`, least `order` first, but for those of some tenants.
 // Both are trusted SQL; in `condition`, $1 is `ahead` in milliseconds.

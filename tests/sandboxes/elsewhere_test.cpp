@@ -43,6 +43,19 @@ TEST_F(ElsewhereWorld, SandboxesAreNeitherPausedNorResumed) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
 }
 
+TEST_F(ElsewhereWorld, SandboxesAreEndedByTheirOwnGatewayHoweverOftenThisOneIsAsked) {
+  const SandboxRecord box = world.create();
+  move("sandbox", "m2");
+  world.a->refuse_kills(true);  // as LocalProvider does
+  world.replica.cache.forget(box.id);
+  const auto is_due = [&] { return world.sql("SELECT lease_until <= now() FROM sandbox"); };
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  EXPECT_EQ(is_due(), "t");
+  world.sql("UPDATE sandbox SET lease_until = now() - interval '1 minute' RETURNING id");
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(is_due(), "t");
+}
+
 TEST_F(ElsewhereWorld, SandboxesAreNotCopied) {
   const SandboxRecord box = world.create();
   move("sandbox", "m2");

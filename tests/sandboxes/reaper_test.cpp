@@ -114,6 +114,19 @@ TEST(Reaper, TriesAgainSoonerOnOurOwnMachine) {
   }
 }
 
+// Else who asks again and again keeps it alive.
+TEST(Reaper, AnEndThatIsAskedForAgainPutsOffNoTry) {
+  World world;
+  const SandboxRecord box = world.create();
+  world.a->refuse_kills(true);
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  const std::string due = world.sql("SELECT lease_until FROM sandbox");
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
+  EXPECT_EQ(world.sql("SELECT lease_until FROM sandbox"), due);
+  world.a->refuse_kills(false);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
+}
+
 TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   World world;
   Replica other(world.database.url(), world.fixed());
