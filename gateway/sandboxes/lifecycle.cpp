@@ -321,19 +321,33 @@ Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seco
 Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord record,
                                                              int64_t ttl_seconds) {
   const SandboxId id = record.id;
-  // Backend first: a backend timer longer than the row's TTL is harmless, a shorter one is not.
-  auto lengthening = lengthen_at_backend(record, ttl_seconds);
-  co_await std::move(lengthening);
+  // A backend's timer that is longer than the row's TTL is harmless, a shorter one is not. So it is
+  // only ever lengthened, and before the row.
+  const bool longer = parts_.clock.now() + std::chrono::seconds(ttl_seconds) > record.expires_at;
+  if (longer) {
+    auto lengthening = lengthen_at_backend(record, ttl_seconds);
+    co_await std::move(lengthening);
+  }
   const auto mark = parts_.cache.mark_of(id);
   auto work = [this, id, ttl_seconds](pqxx::work& tx) {
     auto changed = sandbox_rows::set_expiry(tx, id, ttl_seconds);
     // The cost of waiting paused is reserved already.
-    if (changed && !waits_paused(*changed)) parts_.spend.extend(tx, *changed);
+    if (changed && !waits_paused(changed->record)) parts_.spend.extend(tx, changed->record);
     return changed;
   };
-  auto extended = co_await parts_.database.run(std::move(work));
-  extended ? parts_.cache.remember(*extended, mark) : parts_.cache.forget(id);
-  co_return extended;
+  auto writing = parts_.database.run(std::move(work));
+  const auto extended = co_await std::move(writing);
+  if (!extended) {
+    parts_.cache.forget(id);
+    co_return std::nullopt;
+  }
+  parts_.cache.remember(extended->record, mark);
+  // The backend may have heard of another extend after this one, which the row has before it.
+  if (longer && extended->before != record.expires_at) {
+    auto again = lengthen_at_backend(extended->record, ttl_seconds);
+    co_await attempt(std::move(again));
+  }
+  co_return extended->record;
 }
 
 }  // namespace sandgate

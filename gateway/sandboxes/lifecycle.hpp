@@ -186,7 +186,8 @@ class Lifecycle {
 
   // Throws what extend() throws.
   Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);
-  // Backend, then row; empty when the row has changed state since.
+  // The backend, if it is to keep the sandbox longer, then the row; empty when the row has changed
+  // state since.
   Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
 
   void warn_of_unpriced(const Decision& decision);

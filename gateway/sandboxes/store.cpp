@@ -149,13 +149,17 @@ void leave(pqxx::work& tx, const SandboxId& id) {
                id.value);
 }
 
-std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
+std::optional<Extended> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
   static const std::string kSql = R"sql(
     UPDATE sandbox SET expires_at = now() + make_interval(secs => $2::bigint), ttl_seconds = $2::bigint,
       last_active_at = now()
-    WHERE id = $1 AND state IN ('running', 'paused') RETURNING )sql" +
-                                  columns();
-  return first_of(run_prepared(tx, kSql, id.value, ttl_seconds));
+    FROM (SELECT id AS old_id, expires_at AS before FROM sandbox WHERE id = $1 FOR UPDATE) old
+    WHERE id = old_id AND state IN ('running', 'paused') RETURNING )sql" +
+                                  columns() + ", (extract(epoch FROM before) * 1000000)::bigint";
+  const auto rows = run_prepared(tx, kSql, id.value, ttl_seconds);
+  if (rows.empty()) return std::nullopt;
+  const auto row = rows.front();
+  return Extended{from_row(row), from_micros(row[row.size() - 1].as<int64_t>())};
 }
 
 std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,

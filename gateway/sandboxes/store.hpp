@@ -66,8 +66,13 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
 // `parameter` names.
 std::string not_elsewhere(const std::string& parameter);
 
-// For running or paused rows: sets ttl_seconds and an expiry counted from now.
-std::optional<SandboxRecord> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds);
+// For running or paused rows: sets ttl_seconds and an expiry counted from now. `before` is the
+// expiry that it replaces.
+struct Extended {
+  SandboxRecord record;
+  Time before;
+};
+std::optional<Extended> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds);
 
 std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
 

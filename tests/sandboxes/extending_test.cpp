@@ -19,8 +19,8 @@ struct ExtendingWorld : testing::Test {
       profile.on_expiry = on_expiry;
     });
   }
-  SandboxRecord extend(const SandboxRecord& box) {
-    return run(world.replica.lifecycle.extend(world.tenant, box.id, kLonger));
+  SandboxRecord extend(const SandboxRecord& box, int64_t ttl_seconds = kLonger) {
+    return run(world.replica.lifecycle.extend(world.tenant, box.id, ttl_seconds));
   }
   void pause(const SandboxRecord& box) { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }
 
@@ -33,6 +33,26 @@ TEST_F(ExtendingWorld, TheBackendOfOneThatRunsIsToldALittleMore) {
   EXPECT_EQ(extend(box).ttl_seconds, kLonger);
   EXPECT_GE(world.a->last_extension(), seconds(kLonger));
   EXPECT_LT(world.a->last_extension(), hours(1)) << "its second line";
+}
+
+// Whatever becomes of the row, it does not end what the row still promises.
+TEST_F(ExtendingWorld, ABackendIsToldNothingShorter) {
+  const SandboxRecord box = create(EndAction::kill);
+  EXPECT_EQ(extend(box, 60).ttl_seconds, 60);
+  EXPECT_EQ(world.a->last_extension(), seconds(0));
+  EXPECT_LT(world.row(box.id).expires_at, box.expires_at);
+  EXPECT_EQ(extend(box).ttl_seconds, kLonger);
+  EXPECT_GE(world.a->last_extension(), seconds(kLonger));
+}
+
+TEST_F(ExtendingWorld, TheLastOfTwoExtendsIsWhatTheBackendHeardLast) {
+  const SandboxRecord box = create(EndAction::kill);
+  // One through another gateway, while this one's is under way.
+  world.a->once_changed([&] {
+    world.sql("UPDATE sandbox SET expires_at = expires_at + interval '2 minutes' RETURNING id");
+  });
+  EXPECT_EQ(extend(box).ttl_seconds, kLonger);
+  EXPECT_EQ(world.a->extensions(), 2);
 }
 
 TEST_F(ExtendingWorld, TheBackendOfOneThatWaitsPausedGoesOnKeepingIt) {

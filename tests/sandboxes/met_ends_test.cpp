@@ -25,7 +25,7 @@ struct Verbs {
   Task<void> ask(std::string verb, SandboxRecord box) {
     if (verb == "pause") co_await pausing.pause(tenant, box.id, Keeps::memory);
     if (verb == "resume") co_await pausing.resume(tenant, box.id);
-    if (verb == "extend") co_await lifecycle.extend(tenant, box.id, 60);
+    if (verb == "extend") co_await lifecycle.extend(tenant, box.id, box.ttl_seconds);
     if (verb == "snapshot") co_await snapshots.take(tenant, box.id, "", Keeps::disk);
     if (verb == "fork") co_await snapshots.fork(box, order, 1);
     if (verb == "refresh") check_running((co_await lifecycle.refresh(tenant, box.id))->record);

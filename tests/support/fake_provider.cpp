@@ -259,6 +259,8 @@ Task<void> FakeProvider::extend(std::string id, std::chrono::seconds ttl) {
   const std::chrono::seconds longest = longest_;
   if (longest.count() > 0 && ttl > longest) throw Error::invalid("/ttl_seconds", "is too long");
   last_extension_ = ttl;
+  ++extensions_;
+  if (const auto happening = std::exchange(once_changed_, {})) happening();
   co_return;
 }
 

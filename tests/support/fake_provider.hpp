@@ -37,7 +37,7 @@ class FakeProvider : public Provider {
   void hang_lists(bool hang) { hang_lists_ = hang; }
   // Faults of pause, resume and snapshot: error, or lost_reply, which does the work first.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
-  // Runs `happening` after the next pause or resume took effect and before it returns.
+  // Runs `happening` after the next pause, resume or extend took effect and before it returns.
   void once_changed(std::function<void()> happening);
   // Makes extend() throw Error(invalid) for longer times; 0: for none.
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
@@ -58,6 +58,7 @@ class FakeProvider : public Provider {
   int kills() const { return kills_; }
   CreateSpec last_spec() const;
   std::chrono::seconds last_extension() const;  // argument of the last extend(); 0: none
+  int extensions() const { return extensions_; }
   TracePtr last_trace() const;  // of the last create()
   BackendState state_of(const std::string& backend_id) const;
   size_t snapshots() const;
@@ -112,7 +113,7 @@ class FakeProvider : public Provider {
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};
-  std::atomic<int> creates_{0}, kills_{0};
+  std::atomic<int> creates_{0}, kills_{0}, extensions_{0};
 };
 
 }  // namespace sandgate::test
