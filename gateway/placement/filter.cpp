@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gateway/placement/place.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -111,6 +113,9 @@ class Examination {
       reject("resources_above_limit:disk_gib");
     if (most.max_ttl_seconds > 0 && required_.ttl_seconds > most.max_ttl_seconds)
       reject("ttl_above_limit");
+    else if (most.max_ttl_seconds > 0 &&
+             required_.ttl_seconds > longest_ttl(offered_, required_.on_expiry))
+      reject("ttl_above_limit:pause");
   }
 
   void place() {

@@ -47,4 +47,10 @@ std::chrono::seconds backend_ttl(std::chrono::seconds ttl, const Descriptor& des
   return most.count() > 0 ? std::min(wanted, std::max(most, ttl)) : wanted;
 }
 
+int64_t longest_ttl(const Descriptor& descriptor, EndAction on_expiry) {
+  const int64_t most = descriptor.limits.max_ttl_seconds;
+  if (most == 0 || on_expiry == EndAction::kill) return most;
+  return std::max<int64_t>(1, most - kBackendGrace.count());
+}
+
 }  // namespace sandgate

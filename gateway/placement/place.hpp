@@ -37,4 +37,8 @@ std::vector<std::string> planned(const Decision& decision);
 // maximum.
 std::chrono::seconds backend_ttl(std::chrono::seconds ttl, const Descriptor& descriptor);
 
+// The longest TTL of a sandbox there, in seconds; 0: any. What is to be paused when it is over
+// needs those 60 s, or its backend would end it first.
+int64_t longest_ttl(const Descriptor& descriptor, EndAction on_expiry);
+
 }  // namespace sandgate

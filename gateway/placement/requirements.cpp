@@ -48,6 +48,7 @@ Requirements requirements_of(const EffectiveRequest& request, const TenantId& te
           .workspace = profile.workspace_path,
           .resources = profile.resources,
           .ttl_seconds = profile.ttl_seconds,
+          .on_expiry = profile.on_expiry,
           .image = profile.image,
           .images = profile.images,
           .snapshot = request.snapshot.has_value(),

@@ -18,6 +18,7 @@ struct Requirements {
   std::string workspace;  // host directory to show inside; empty: none
   Resources resources;
   int64_t ttl_seconds = 0;
+  EndAction on_expiry = EndAction::kill;
   std::string image;  // vendor-neutral name
   std::map<std::string, std::string> images;  // by provider, its own name
   bool snapshot = false;  // a restore, only where the snapshot is

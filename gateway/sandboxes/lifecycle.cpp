@@ -281,6 +281,19 @@ Task<SandboxRecord> Lifecycle::settled(TenantId tenant, SandboxId id) {
   co_return known->record;
 }
 
+void Lifecycle::check_ttl(const SandboxRecord& record, int64_t ttl_seconds) const {
+  const auto refuse_above = [ttl_seconds](int64_t most, const std::string& why) {
+    if (ttl_seconds > most)
+      throw Error::invalid("/ttl_seconds", "may be at most " + std::to_string(most) + why);
+  };
+  refuse_above(record.max_ttl_seconds, " by the sandbox's profile");
+  const bool is_to_pause = record.on_expiry == EndAction::pause && !record.kill_once_resumed;
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  if (!deployment || !is_to_pause) return;
+  const int64_t longest = longest_ttl(deployment->descriptor, EndAction::pause);
+  if (longest > 0) refuse_above(longest, ", for its backend not to end it before it is paused");
+}
+
 Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl_seconds) {
   for (int tries = kExtendTries;; --tries) {
     const SandboxRecord record = co_await settled(tenant, id);
@@ -288,10 +301,7 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
         record.state == SandboxState::running || record.state == SandboxState::paused;
     if (!can_be) throw wrong_state(record);
     if (tries == 0) throw is_being_changed();
-    if (ttl_seconds > record.max_ttl_seconds)
-      throw Error::invalid(
-          "/ttl_seconds",
-          "may be at most " + std::to_string(record.max_ttl_seconds) + " by the sandbox's profile");
+    check_ttl(record, ttl_seconds);
     const auto extended = co_await extend_settled(record, ttl_seconds);
     if (extended) co_return *extended;
   }

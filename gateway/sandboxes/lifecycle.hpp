@@ -70,8 +70,8 @@ class Lifecycle {
   // As kill(), for a sandbox that no response ever named: not even its create is charged.
   Task<EndResult> end_untold(TenantId tenant, SandboxId id);
   // Sets the TTL, counted from now. Waits for a pause or resume under way. Throws not_found,
-  // conflict (not running or paused), invalid (over the profile's maximum TTL), budget_exceeded, or
-  // the backend's error.
+  // conflict (not running or paused), invalid (over the maximum TTL of the profile, or of the
+  // backend for one that is to be paused), budget_exceeded, or the backend's error.
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
   // the outage journal while the database is away. `ahead` was begun before and told the counters.
@@ -184,7 +184,8 @@ class Lifecycle {
   Task<std::optional<Loss>> note_end(SandboxId id, std::string detail);
   Task<void> note_loss(SandboxId id, Loss loss);
 
-  // Throws what extend() throws.
+  // These throw what extend() throws.
+  void check_ttl(const SandboxRecord& record, int64_t ttl_seconds) const;
   Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);
   // The backend, if it is to keep the sandbox longer, then the row; empty when the row has changed
   // state since.

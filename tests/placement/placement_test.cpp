@@ -102,6 +102,22 @@ TEST(Filter, NamesEveryReason) {
   EXPECT_TRUE(reasons(inside, candidate(std::move(below))).empty());
 }
 
+TEST(Filter, LeavesAMinuteForThePauseAtTheEndOfATime) {
+  const auto found = [](int64_t ttl_seconds, EndAction on_expiry) {
+    Deployment limited = deployment("one");
+    limited.descriptor.limits.max_ttl_seconds = 600;
+    const auto asked = [=](Profile& p) {
+      p.ttl_seconds = ttl_seconds;
+      p.on_expiry = on_expiry;
+    };
+    return reasons(requirements(asked), candidate(std::move(limited)));
+  };
+  EXPECT_TRUE(found(600, EndAction::kill).empty());
+  EXPECT_TRUE(found(540, EndAction::pause).empty());
+  EXPECT_EQ(found(541, EndAction::pause), std::vector<std::string>{"ttl_above_limit:pause"});
+  EXPECT_EQ(found(601, EndAction::pause), std::vector<std::string>{"ttl_above_limit"});
+}
+
 TEST(Filter, UnknownPricePassesOnlyWithoutACeilingAndHealthIsPassing) {
   const auto dear = [](Profile& p) { p.placement.max_cost_per_hour = "9"; };
   Candidate unpriced = candidate(deployment("one"));

@@ -55,6 +55,17 @@ TEST_F(ExtendingWorld, TheLastOfTwoExtendsIsWhatTheBackendHeardLast) {
   EXPECT_EQ(world.a->extensions(), 2);
 }
 
+TEST_F(ExtendingWorld, OneToBePausedIsNotExtendedToWhereItsBackendWouldEndIt) {
+  Descriptor limited = world.a->descriptor();
+  limited.limits.max_ttl_seconds = kLonger;
+  world.a->offer(limited);
+  world.replica.deployments.refresh();
+  EXPECT_EQ(extend(create(EndAction::kill)).ttl_seconds, kLonger);
+  const SandboxRecord box = create(EndAction::pause);
+  EXPECT_EQ(code_of([&] { extend(box); }), ErrorCode::invalid);
+  EXPECT_EQ(extend(box, kLonger - 60).ttl_seconds, kLonger - 60);
+}
+
 TEST_F(ExtendingWorld, TheBackendOfOneThatWaitsPausedGoesOnKeepingIt) {
   const SandboxRecord box = create(EndAction::pause);
   pause(box);
