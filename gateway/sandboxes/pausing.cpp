@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::chrono::seconds kPausePatience{20};
 constexpr std::chrono::seconds kExtendPatience{5};
+// A sandbox whose time is over and whose pause was refused: the reaper tries again by then.
+constexpr std::chrono::seconds kPauseAgain{300};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between checks for a copy being made
 constexpr int kPauseTries = 3;  // the sandbox may be paused and resumed concurrently
 constexpr std::chrono::seconds kPauseLease{30};  // of a process at work
@@ -308,8 +310,20 @@ Task<void> Pausing::undo(SandboxRecord record, Error error) {
     return back;
   };
   auto writing = write_or_leave(record.id, std::move(write));
-  co_await std::move(writing);
+  const auto back = co_await std::move(writing);
   parts_.cache.forget(record.id);
+  if (back && back->state == SandboxState::running && record.on_expiry == EndAction::pause)
+    co_await restore_ttl(*back);
+}
+
+Task<void> Pausing::restore_ttl(SandboxRecord running) {
+  const auto deployment = parts_.deployments.find(running.tenant, running.deployment);
+  if (!deployment) co_return;
+  const auto left =
+      std::chrono::ceil<std::chrono::seconds>(running.expires_at - parts_.clock.now());
+  const auto ttl = backend_ttl(std::max(left, kPauseAgain), deployment->descriptor);
+  auto shortening = deployment->backend->extend(running.backend_id, ttl);
+  co_await attempt_within(kExtendPatience, std::move(shortening));
 }
 
 }  // namespace sandgate

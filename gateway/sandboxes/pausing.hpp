@@ -52,6 +52,8 @@ class Pausing {
   Task<void> leave(SandboxId id);
   void leave_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
+  // Tells the backend of one that goes on running, after it was told of kWhilePaused.
+  Task<void> restore_ttl(SandboxRecord running);
   // Adjusts the reservation to the price of the kept state.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;
   std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;

@@ -46,6 +46,25 @@ TEST_F(PausingToWait, ARefusedPauseToWaitChangesNothing) {
   EXPECT_EQ(resume(box).on_expiry, EndAction::kill);
 }
 
+// Else nothing would end it there if this gateway did not.
+TEST_F(PausingToWait, ARefusedPauseLeavesTheBackendItsTime) {
+  const auto pausing_in_the_end = [](Profile& p) {
+    p.ttl_seconds = 600;
+    p.on_expiry = EndAction::pause;
+  };
+  const SandboxRecord box = world.create(pausing_in_the_end),
+                      due = world.create(pausing_in_the_end);
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::conflict);
+  EXPECT_GT(world.a->last_extension(), seconds(600));
+  EXPECT_LE(world.a->last_extension(), seconds(661));
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' WHERE id = '" +
+            due.id.value + "' RETURNING id");
+  EXPECT_EQ(code_of([&] { pause(due); }), ErrorCode::conflict);
+  EXPECT_GE(world.a->last_extension(), seconds(300)) << "it is to be paused yet";
+  EXPECT_LT(world.a->last_extension(), std::chrono::hours(1));
+}
+
 TEST_F(PausingToWait, AProfileThatPausesAtTheEndGoesOnDoingSo) {
   const SandboxRecord box = world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
   EXPECT_FALSE(pause_to_wait(box).kill_once_resumed);
