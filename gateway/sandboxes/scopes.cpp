@@ -55,6 +55,9 @@ Task<std::optional<SandboxRecord>> Scopes::join(TenantId tenant, std::string key
   for (;;) {
     auto read = [tenant, key](pqxx::work& tx) { return in_scope(tx, tenant, key); };
     auto found = co_await lifecycle_.parts().database.run(std::move(read));
+    if (found && !found->backend_id.empty())
+      check_is_here(found->id.value, found->backend_id,
+                    lifecycle_.deployment_of(*found)->descriptor);
     if (!found || found->state == SandboxState::running) co_return found;
     if (found->state != SandboxState::creating)
       co_return co_await pausing_.resume(tenant, found->id);

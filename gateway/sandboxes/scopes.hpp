@@ -16,7 +16,9 @@ class Scopes {
     bool made = false;  // by this call
   };
   // Returns the sandbox of the order's scope, after creating or resuming it where needed; an order
-  // without scope gets its own. Throws as Lifecycle::create() and Pausing::resume().
+  // without scope gets its own. Throws as Lifecycle::create() and Pausing::resume(), and
+  // unavailable when the scope's sandbox is on another gateway's machine: it could not be used
+  // here.
   Task<Met> create(CreateOrder order);
 
  private:

@@ -97,5 +97,18 @@ TEST_F(ScopeWorld, ManyAtOnceMeetInOne) {
   EXPECT_EQ(world.a->alive(), 1u);
 }
 
+TEST(ScopeElsewhere, OneThatCannotBeUsedHereIsNotMet) {
+  World world("m1");
+  Scopes scopes(world.replica.lifecycle);
+  CreateOrder order = world.order([](Profile& profile) { profile.scope = Scope::shared; });
+  order.scope_key = scope_key_of(order);
+  run(scopes.create(order));
+  world.sql("UPDATE sandbox SET backend_id = id || '@m1' RETURNING id");
+  EXPECT_FALSE(run(scopes.create(order)).made);
+  world.sql("UPDATE sandbox SET backend_id = id || '@m2' RETURNING id");
+  EXPECT_EQ(code_of([&] { run(scopes.create(order)); }), ErrorCode::unavailable);
+  EXPECT_EQ(world.a->alive(), 1u);
+}
+
 }  // namespace
 }  // namespace sandgate::test
