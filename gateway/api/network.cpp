@@ -4,6 +4,7 @@
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/tighten.hpp"
 
 namespace sandgate::api {
@@ -77,6 +78,20 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   co_return http::Response::json(200, body);
 }
 
+// The backend first: copies must not get what it refused, and a restriction takes effect even if
+// the row cannot be written.
+Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, Json asked) {
+  auto setting = found.deployment->backend->set_network(found.record.backend_id, std::move(policy));
+  auto answering = within(kBackendPatience, std::move(setting));
+  co_await std::move(answering);
+  auto note = [id = found.record.id, asked](pqxx::work& tx) {
+    sandbox_rows::set_network_wish(tx, id, asked);
+  };
+  auto noting = database_.run(std::move(note));
+  co_await std::move(noting);
+  co_return std::monostate{};
+}
+
 // The limit is the profile, not the current policy: a restriction can be lifted again.
 Task<http::Response> NetworkHandlers::put(http::Request& request) {
   const Json body = request.json();
@@ -86,17 +101,11 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
-  // The row is read when the sandbox is copied. The backend is changed even if writing the row
-  // fails, since a restriction must take effect.
-  auto note = [id = found.record.id, body](pqxx::work& tx) {
-    sandbox_rows::set_network_wish(tx, id, body);
-  };
-  auto noting = database_.run(std::move(note));
-  const auto noted = co_await attempt(std::move(noting));
-  auto setting = found.deployment->backend->set_network(found.record.backend_id, policy);
-  auto answering = within(kBackendPatience, std::move(setting));
-  co_await std::move(answering);
-  if (const auto* error = std::get_if<Error>(&noted)) throw *error;
+  auto waiting = turns_.wait(found.record.id.value, kBackendPatience);
+  const auto turn = co_await std::move(waiting);
+  auto work = [this, found, policy, body] { return apply(found, policy, body); };
+  auto applying = uncancelled(std::move(work));
+  co_await std::move(applying);
   co_return http::Response::json(200, policy_json(policy));
 }
 

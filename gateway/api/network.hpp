@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/api/turns.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "registry/profile_resolver.hpp"
@@ -21,10 +22,13 @@ class NetworkHandlers {
     DeploymentPtr deployment;
   };
   Task<Found> find(http::Request& request);
+  // Sets the policy at the backend, then notes for copies what was asked for.
+  Task<std::monostate> apply(Found found, NetworkPolicy policy, Json asked);
 
   Lifecycle& lifecycle_;
   ProfileResolver& profiles_;
   Database& database_;
+  Turns turns_;  // by sandbox: of two changes, the later one is in its row and at its backend
 };
 
 }  // namespace sandgate::api

@@ -195,6 +195,28 @@ TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {
   EXPECT_TRUE(fork(box, 1)[0].contains("sandbox"));
 }
 
+TEST_F(SandboxesApiTest, CopiesDoNotGetANetworkThatWasRefused) {
+  const SandboxRecord box =
+      create(std::nullopt, "name: open\nresources: {vcpu: 1}\nnetwork: {default: allow}\n");
+  const std::string path = "/v1/sandboxes/" + box.id.value + "/network";
+  EXPECT_EQ(code_of([&] { call(Method::put, path, R"({"default":"deny"})"); }),
+            ErrorCode::unsupported);
+  EXPECT_EQ(world.sql("SELECT wishes ? 'network' FROM sandbox"), "f");
+}
+
+TEST(TurnsTest, AreOneCallersAtATime) {
+  using std::chrono::milliseconds;
+  Turns turns;
+  auto first = turns.take("a");
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(turns.take("a"));
+  EXPECT_TRUE(turns.take("b"));
+  EXPECT_EQ(code_of([&] { run(turns.wait("a", milliseconds(50))); }), ErrorCode::conflict);
+  first.reset();
+  EXPECT_TRUE(run(turns.wait("a", milliseconds(0))));
+  EXPECT_TRUE(turns.take("a"));
+}
+
 TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {
   Descriptor descriptor = world.a->descriptor();
   descriptor.verbs[Verb::ports] = Keeps::disk;
