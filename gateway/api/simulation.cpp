@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::hours kDefaultSpan{24};
 constexpr int kPage = 200;
 constexpr size_t kMostRequests = 10'000;
-constexpr std::chrono::seconds kReadingPatience{20};
+constexpr std::chrono::seconds kReadingPatience{20}, kSimulationRetry{2};
 
 struct Simulation {
   std::string reference;  // of a published version; empty if `draft` is set
@@ -46,15 +46,29 @@ Simulation simulation_from(const Json& body, Time now) {
   return wanted;
 }
 
+Error under_way() {
+  Error error(ErrorCode::rate_limited, "a simulation of this tenant is under way");
+  error.retry_after = kSimulationRetry;
+  return error;
+}
+
 // Returns false if there are more requests than are replayed.
-Task<bool> replay_all(Database& database, sandbox_rows::RecordedSpan span, Replay& replay) {
-  while (replay.report().requests < kMostRequests) {
-    auto read = [span](pqxx::work& tx) { return sandbox_rows::recorded(tx, span, kPage); };
+Task<bool> replay_all(Database& database, asio::thread_pool& thread,
+                      sandbox_rows::RecordedSpan span, std::shared_ptr<Replay> replay) {
+  while (replay->report().requests < kMostRequests) {
+    auto read = [span](pqxx::work& tx) {
+      return std::make_shared<const std::vector<RecordedRequest>>(
+          sandbox_rows::recorded(tx, span, kPage));
+    };
     const auto page = co_await database.report(kReadingPatience, std::move(read));
-    for (const RecordedRequest& request : page) replay.add(request);
-    if (page.size() < static_cast<size_t>(kPage)) co_return true;
-    span.to = page.back().at;
-    span.below = page.back().sandbox;
+    auto work = [replay, page] {
+      for (const RecordedRequest& request : *page) replay->add(request);
+    };
+    auto replaying = run_on_pool(thread, std::move(work));
+    co_await std::move(replaying);
+    if (page->size() < static_cast<size_t>(kPage)) co_return true;
+    span.to = page->back().at;
+    span.below = page->back().sandbox;
   }
   co_return false;
 }
@@ -72,6 +86,8 @@ void SimulationHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
   Simulation wanted = simulation_from(request.json(), parts_.clock.now());
   const TenantId tenant = request.tenant();
+  const auto turn = turns_.take(tenant.value);
+  if (!turn) throw under_way();
   std::string name;
   if (wanted.draft) {
     name = wanted.draft->name;
@@ -82,10 +98,11 @@ Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
     name = resolved.name + "@" + std::to_string(resolved.version);
   }
   sandbox_rows::RecordedSpan span{tenant, wanted.draft->name, wanted.from, wanted.to, ""};
-  Replay replay(*wanted.draft, tenant, parts_.deployments.snapshot(), parts_.prices.snapshot(),
-                parts_.price_required);
-  const bool whole = co_await replay_all(parts_.database, std::move(span), replay);
-  Json answer = to_json(replay.report());
+  auto replay = std::make_shared<Replay>(*wanted.draft, tenant, parts_.deployments.snapshot(),
+                                         parts_.prices.snapshot(), parts_.price_required);
+  auto replaying = replay_all(parts_.database, thread_, std::move(span), replay);
+  const bool whole = co_await std::move(replaying);
+  Json answer = to_json(replay->report());
   answer["profile"] = std::move(name);
   answer["from"] = to_rfc3339(wanted.from);
   answer["to"] = to_rfc3339(wanted.to);

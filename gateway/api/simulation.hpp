@@ -1,12 +1,16 @@
 #pragma once
+#include <boost/asio/thread_pool.hpp>
+
 #include "billing/price_books.hpp"
+#include "gateway/api/turns.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "registry/profile_resolver.hpp"
 
 namespace sandgate::api {
 
-// POST /v1/routing/simulate: replays past requests of a profile against a draft of it.
+// POST /v1/routing/simulate: replays past requests of a profile against a draft of it. On a thread
+// of its own, because thousands of decisions take seconds; one simulation per tenant at a time.
 class SimulationHandlers {
  public:
   struct Parts {
@@ -24,6 +28,8 @@ class SimulationHandlers {
 
  private:
   const Parts parts_;
+  Turns turns_;  // by tenant
+  asio::thread_pool thread_{1};
 };
 
 }  // namespace sandgate::api
