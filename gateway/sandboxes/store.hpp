@@ -105,8 +105,8 @@ std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine);
 // transaction ends. False when one of them is already removed or disabled.
 bool hold_deployments(pqxx::work& tx, const TenantId& tenant,
                       const std::vector<std::string>& names);
-// Whether a deployment holds, or may come to hold, anything: sandboxes that have not ended, or
-// snapshots.
+// Whether a deployment holds, or may come to hold, anything: sandboxes that have not ended,
+// snapshots, or what an attempt of unknown outcome made there within the last hour.
 bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<TenantId>& owner);
 // Those of the ids that exist, in any state.
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids);

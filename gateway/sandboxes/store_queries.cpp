@@ -140,6 +140,9 @@ bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<T
         AND ($2 = '' OR tenant = $2))
       OR EXISTS(SELECT FROM sandbox WHERE state IN ('creating', 'stopping') AND deployment = ''
         AND $1 = ANY(planned) AND ($2 = '' OR tenant = $2))
+      OR EXISTS(SELECT FROM attempt a JOIN sandbox b ON b.id = a.sandbox WHERE a.deployment = $1
+        AND a.resolved_at IS NULL AND a.outcome IN ('unknown', 'lost_race')
+        AND a.at > now() - interval '1 hour' AND ($2 = '' OR b.tenant = $2))
       OR EXISTS(SELECT FROM snapshot WHERE deployment = $1 AND ($2 = '' OR tenant = $2)))sql",
                       deployment, owner ? owner->value : "")[0][0]
       .as<bool>();

@@ -214,25 +214,6 @@ TEST(Lifecycle, WhatCannotBeAskedIsNotKilled) {
   EXPECT_EQ(world.b->alive(), 0u);
 }
 
-TEST(Lifecycle, KnowsWhatIsOnADeployment) {
-  World world;
-  const auto any_on = [&](const char* name, std::optional<TenantId> owner = {}) {
-    auto ask = [=](pqxx::work& tx) { return sandbox_rows::any_on(tx, name, owner); };
-    return run(world.database->run(std::move(ask)));
-  };
-  EXPECT_FALSE(any_on("a"));
-  const SandboxRecord box = world.create();
-  EXPECT_TRUE(any_on("a"));
-  EXPECT_TRUE(any_on("a", world.tenant));
-  EXPECT_FALSE(any_on("a", TenantId::make()));
-  EXPECT_FALSE(any_on("b"));
-  world.sql("UPDATE sandbox SET state = 'creating', deployment = '' RETURNING id");
-  EXPECT_TRUE(any_on("b")) << "it may come to be there";
-  world.sql("UPDATE sandbox SET state = 'running', deployment = 'a' RETURNING id");
-  run(world.replica.lifecycle.kill(world.tenant, box.id));
-  EXPECT_FALSE(any_on("a"));
-}
-
 TEST(Reconciler, FailsTheLostAndKillsOrphans) {
   World world;
   const SandboxRecord lost = world.create(), kept = world.create();
