@@ -95,6 +95,10 @@ void Backends::subscribe() {
   });
   // Failures with earlier credentials or settings say nothing about the current ones.
   deployments.on_change([this](const DeploymentKey& deployment) { health.returned(deployment); });
+  deployments.on_reload([this](const DeploymentSet& set) {
+    health.forget_unless(
+        [&](const DeploymentKey& key) { return find_deployment(set, key) != nullptr; });
+  });
   breakers.subscribe(foundation.notifications, foundation.executor());
   foundation.notifications.subscribe(kDeploymentsChannel,
                                      [this](const std::string&) { deployments.poke(); });

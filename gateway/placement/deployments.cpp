@@ -120,6 +120,10 @@ void Deployments::on_change(std::function<void(const DeploymentKey&)> callback) 
   callback_ = std::move(callback);
 }
 
+void Deployments::on_reload(std::function<void(const DeploymentSet&)> callback) {
+  reloaded_ = std::move(callback);
+}
+
 Task<void> Deployments::reload() {
   const std::vector<DeploymentRow> rows = co_await store_.all();
   const auto before = snapshot();
@@ -147,6 +151,7 @@ Task<void> Deployments::reload() {
   }
   rows_ = std::move(loaded);
   publish(std::move(set));
+  if (reloaded_) reloaded_(*snapshot());
   if (!callback_) co_return;
   for (const DeploymentKey& key : changed) callback_(key);
 }

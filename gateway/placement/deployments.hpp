@@ -33,6 +33,8 @@ class Deployments {
 
   // Called after a changed row's deployment has been published. Set before use.
   void on_change(std::function<void(const DeploymentKey&)> callback);
+  // Called after each reload with the new set. Set before use.
+  void on_reload(std::function<void(const DeploymentSet&)> callback);
 
   Task<void> reload();
   // Waits, at most two seconds, until run() has loaded the store's present state and the backend of
@@ -64,6 +66,7 @@ class Deployments {
   DeploymentStore& store_;
   Factory factory_;
   std::function<void(const DeploymentKey&)> callback_;
+  std::function<void(const DeploymentSet&)> reloaded_;
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards set_ and bell_
   std::shared_ptr<const DeploymentSet> set_;

@@ -38,6 +38,11 @@ void HealthBoard::on_change(std::function<void(const DeploymentKey&, const Verdi
   callback_ = std::move(callback);
 }
 
+void HealthBoard::forget_unless(const std::function<bool(const DeploymentKey&)>& exists) {
+  std::lock_guard lock(mutex_);
+  std::erase_if(entries_, [&](const auto& entry) { return !exists(entry.first); });
+}
+
 Breaker HealthBoard::state_of(const Entry& entry, Time now) const {
   if (entry.breaker == Breaker::closed) return Breaker::closed;
   if (now < entry.open_until) return Breaker::open;

@@ -57,6 +57,8 @@ class HealthBoard {
   void failed(const DeploymentKey& deployment, const Error& error);
   // Clears the failures of a deployment that is known to be back after an absence.
   void returned(const DeploymentKey& deployment);
+  // Forgets the deployments for which `exists` is false.
+  void forget_unless(const std::function<bool(const DeploymentKey&)>& exists);
   // Adopts another replica's verdict unless this board decided later.
   void adopt(const DeploymentKey& deployment, const Verdict& verdict);
 

@@ -138,7 +138,8 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
   std::vector<std::string> ids;
   for (const BackendSandbox& one : listed) ids.push_back(one.sandbox_id);
   const Known known = co_await known_among(lifecycle_.parts().database, std::move(ids));
-  Sightings& before = first_seen_[deployment->key()];
+  forget_removed(first_seen_);
+  const Sightings before = std::exchange(first_seen_[deployment->key()], {});
   Sightings now;
   size_t killed = 0;
   for (const BackendSandbox& one : listed) {
@@ -197,7 +198,19 @@ bool Reconciler::owes_death_of(const SandboxId& id) const {
                      [&](const auto& owed) { return owed.second.contains(id.value); });
 }
 
+// What is kept by deployment does not outlive it.
+template <class Map>
+void Reconciler::forget_removed(Map& map) const {
+  const auto set = lifecycle_.parts().deployments.snapshot();
+  std::erase_if(map, [&](const auto& one) { return !find_deployment(*set, one.first); });
+}
+
 Task<void> Reconciler::note_deaths() {
+  forget_removed(noted_deaths_);
+  {
+    const std::lock_guard lock(mutex_);
+    forget_removed(owed_deaths_);
+  }
   const auto set = lifecycle_.parts().deployments.snapshot();
   for (const DeploymentPtr& deployment : *set)
     if (!deployment->descriptor.machine.empty() && deployment->descriptor.counts_ends)

@@ -50,6 +50,8 @@ class Reconciler {
 
   // `noted`: what needs no second look; updated.
   Task<void> note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted);
+  template <class Map>
+  void forget_removed(Map& map) const;
   void owe(const DeploymentKey& deployment, std::set<std::string> deaths);
   void send_for(DeploymentPtr deployment);
   Task<std::vector<DeploymentPtr>> on_own_machine() const;

@@ -32,6 +32,15 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
 }
 
+TEST(HealthBoard, ForgetsWhatIsGone) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  for (const char* name : {"a", "b"}) board.succeeded({name}, milliseconds(5));
+  board.forget_unless([](const DeploymentKey& key) { return key.name == "b"; });
+  EXPECT_FALSE(board.look({"a"}).latency_p50_ms);
+  EXPECT_TRUE(board.look({"b"}).latency_p50_ms);
+}
+
 struct Outages {
   Outages() {
     board.on_change([this](const DeploymentKey&, const Verdict& verdict) {
