@@ -48,8 +48,11 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   if (deployment && is_elsewhere(record.id.value, record.backend_id, deployment->descriptor))
     co_return true;
   const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;
-  if (record.state == SandboxState::pausing)
-    co_return !money_ends || co_await may_yet_be_paused(record.id);
+  if (record.state == SandboxState::pausing) {
+    if (!money_ends) co_return true;
+    auto asking = may_yet_be_paused(record.id);
+    co_return co_await std::move(asking);
+  }
   if (!pause_ || !deployment) co_return false;
   const Descriptor& offered = deployment->descriptor;
   if (offered.known && !offered.can(Verb::pause)) co_return false;
@@ -70,7 +73,8 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
 Task<bool> BudgetEnforcer::may_yet_be_paused(SandboxId id) {
   auto read = [id](pqxx::work& tx) { return sandbox_rows::tries_put_off(tx, id); };
   auto reading = parts_.database.run(std::move(read));
-  co_return co_await std::move(reading) < kBudgetPauseTries;
+  const int tries = co_await std::move(reading);
+  co_return tries < kBudgetPauseTries;
 }
 
 }  // namespace sandgate
