@@ -14,7 +14,8 @@ namespace {
 // The parent's pid of a process; 0 when it is gone.
 pid_t parent_of(pid_t pid) {
   std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-  std::string text((std::istreambuf_iterator<char>(stat)), {});
+  std::string text;
+  std::getline(stat, text);  // fails for one that is gone meanwhile
   const size_t name_end = text.rfind(')');
   return name_end == std::string::npos ? 0 : std::atoi(text.c_str() + name_end + 4);
 }
