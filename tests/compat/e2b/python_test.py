@@ -37,7 +37,9 @@ try:
     assert count.wait().stdout.strip() == "700000"
     sleeper = box.commands.run("sleep 600", background=True, timeout=0)
     assert any(one.pid == sleeper.pid for one in box.commands.list())
-    assert box.commands.kill(sleeper.pid) and not box.commands.kill(sleeper.pid)
+    assert box.commands.kill(sleeper.pid)
+    refused(CommandExitException, sleeper.wait)
+    assert not box.commands.kill(sleeper.pid)
     assert box.files.write("deep/note", "text").path == "/home/user/deep/note"
     assert box.files.read("deep/note") == "text" and bytes(box.files.read("deep/note", format="bytes")) == b"text"
     written = box.files.write_files([{"path": "a", "data": "A"}, {"path": "b", "data": b"B"}])
