@@ -1,6 +1,7 @@
 #include "registry/profile_parse.hpp"
 
 #include <algorithm>
+#include <map>
 
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/network_rule.hpp"
@@ -13,7 +14,7 @@ namespace {
 
 constexpr size_t kMaxImages = 64, kMaxSecrets = 64, kMaxVerbs = 64;
 // What a host answers is searched for the values of all its secrets.
-constexpr long kMaxSecretsOfHost = 8;
+constexpr int kMaxSecretsOfHost = 8;
 
 void read_name(ObjectReader& reader, std::string_view expected, Profile& profile) {
   if (expected.empty()) reader.require("name");
@@ -142,8 +143,6 @@ void read_secret(const Json& item, Problems& problems, const std::string& path, 
     if (!secret.name.empty() && other.name == secret.name)
       reader.problem("name", "appears twice: a secret goes to one host and header");
   if (profile.env.contains(secret.name)) reader.problem("name", "is also set by env");
-  if (std::ranges::count(profile.secrets, secret.host, &SecretBinding::host) == kMaxSecretsOfHost)
-    reader.problem("host", "may have 8 secrets, and this is one more");
   profile.secrets.push_back(std::move(secret));
 }
 
@@ -196,14 +195,30 @@ Profile parse_profile(const Json& document, std::string_view expected_name) {
   return profile;
 }
 
+namespace {
+
+// Versions that are stored may be older than this limit.
+Profile with_few_secrets(Profile profile) {
+  Problems problems;
+  std::map<std::string, int> of_host;
+  for (size_t i = 0; i < profile.secrets.size(); ++i)
+    if (++of_host[profile.secrets[i].host] > kMaxSecretsOfHost)
+      problems.add("/secrets/" + std::to_string(i) + "/host",
+                   "may have 8 secrets, and this is one more");
+  problems.throw_if_any();
+  return profile;
+}
+
+}  // namespace
+
 Profile parse_profile_json(std::string_view text, std::string_view expected_name) {
   check_size(text);
-  return parse_profile(parse_bounded_json(text), expected_name);
+  return with_few_secrets(parse_profile(parse_bounded_json(text), expected_name));
 }
 
 Profile parse_profile_yaml(std::string_view text, std::string_view expected_name) {
   check_size(text);
-  return parse_profile(yaml_to_json(text, kValuesOfARequest), expected_name);
+  return with_few_secrets(parse_profile(yaml_to_json(text, kValuesOfARequest), expected_name));
 }
 
 }  // namespace sandgate

@@ -14,8 +14,8 @@ inline constexpr size_t kMaxProfileBytes = 256 * 1024;
 // `name` may be left out when `expected_name` is given; when both are there they must agree.
 Profile parse_profile(const Json& document, std::string_view expected_name = "");
 
-// The same from text; yaml_to_json() reads YAML (1.2, core schema). Throws Error(too_large) beyond
-// kMaxProfileBytes.
+// The same from the text of a new version, which may give a host at most 8 secrets; yaml_to_json()
+// reads YAML (1.2, core schema). Throws Error(too_large) beyond kMaxProfileBytes.
 Profile parse_profile_json(std::string_view text, std::string_view expected_name = "");
 Profile parse_profile_yaml(std::string_view text, std::string_view expected_name = "");
 

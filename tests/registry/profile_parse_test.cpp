@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "registry/yaml.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -176,6 +178,8 @@ TEST(ParseProfile, AHostHasFewSecrets) {
   };
   EXPECT_EQ(paths_of(with(8)), std::vector<std::string>());
   EXPECT_EQ(paths_of(with(9)), std::vector<std::string>{"/secrets/9/host"});
+  EXPECT_EQ(parse_profile(yaml_to_json(with(9))).secrets.size(), 10u)
+      << "stored by an older release";
 }
 
 TEST(ParseProfile, RefusesWhatIsTooLarge) {
