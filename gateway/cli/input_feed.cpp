@@ -41,6 +41,17 @@ void InputFeed::start(std::string path) {
   thread_ = std::thread([this, path = std::move(path)] { run(path); });
 }
 
+void InputFeed::close(std::string path) {
+  thread_ = std::thread([this, path = std::move(path)] {
+    hold_interrupts();
+    try {
+      client_.remove(path);
+    } catch (const Error&) {
+      return;  // it has ended, or its backend gives it no input
+    }
+  });
+}
+
 void InputFeed::check() const {
   if (failed_) std::rethrow_exception(failure_);
 }

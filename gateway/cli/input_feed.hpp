@@ -21,6 +21,8 @@ class InputFeed {
 
   // `path`: the address of the program's input.
   void start(std::string path);
+  // Instead of start(): the program has no input and reads its end at once.
+  void close(std::string path);
   // Throws the Error that kept input from the program. That it reads no more is none.
   void check() const;
 

@@ -79,8 +79,8 @@ void execute(Context& context, const Client& client, const std::string& id,
       .method = "POST", .path = sandbox_path(id) + "/exec", .json = options.body(), .watcher = {}};
   call.watcher = [&](uint64_t, uint64_t) { feed.check(); };
   const auto on_start = [&](const std::string& process) {
-    if (options.stdin_too)
-      feed.start(sandbox_path(id) + "/processes/" + percent_encode(process) + "/stdin");
+    std::string input = sandbox_path(id) + "/processes/" + percent_encode(process) + "/stdin";
+    options.stdin_too ? feed.start(std::move(input)) : feed.close(std::move(input));
   };
   const StreamedExit exit = stream_output(client, std::move(call), context.console(), on_start);
   if (exit.timed_out) context.console().err << "sandgate: the time limit ended the program\n";

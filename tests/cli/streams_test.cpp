@@ -149,6 +149,14 @@ TEST(Streams, InputIsSentAsItComesAndHasNoLimit) {
   EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
 }
 
+TEST(Streams, WhatIsPassedNoInputReadsItsEnd) {
+  Reading program;
+  ScriptedServer server([&](const auto& request) { return program(request); });
+  EXPECT_EQ(tell(server.url(), {"exec", "sb1", "--", "cat"}).exit_code, 0);
+  EXPECT_EQ(program.input(), "");
+  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
+}
+
 TEST(Streams, InputThatCannotBeSentIsAnError) {
   ScriptedServer server([](const auto& request) {
     if (!request.target.ends_with("/exec"))
