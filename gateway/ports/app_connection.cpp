@@ -54,6 +54,7 @@ Task<void> AppConnection::wait(Socket::wait_type what) {
 }
 
 Task<size_t> AppConnection::read() {
+  if (given_up_) throw overdue();
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == kBufferBytes && begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -102,6 +103,7 @@ ssize_t AppConnection::send_some(const Buffers& buffers) {
 }
 
 Task<bool> AppConnection::write(std::span<const asio::const_buffer> buffers) {
+  if (given_up_) throw overdue();
   Buffers rest{};
   std::copy_n(buffers.begin(), std::min(buffers.size(), rest.size()), rest.begin());
   size_t left = asio::buffer_size(rest);
@@ -138,8 +140,9 @@ void AppConnection::give_up() {
 }
 
 bool AppConnection::stale() const {
+  if (given_up_) return true;
   char unasked = 0;
-  // Uses the descriptor only: another executor's thread may call this.
+  // Uses the descriptor only: another executor's thread may call this on an idle connection.
   const int descriptor = const_cast<AppConnection*>(this)->socket_.native_handle();
   return ::recv(descriptor, &unasked, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || !is_later();
 }

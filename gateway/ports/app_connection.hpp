@@ -39,12 +39,13 @@ class AppConnection {
   Task<bool> write(std::span<const asio::const_buffer> buffers);  // at most four
   void end_writing();
 
-  // Cancels the read and write in progress; they throw Error(timeout).
+  // Cancels the read and write in progress; they throw Error(timeout), and so do later ones.
   void give_up();
 
   // Whether the connection was refused.
   bool refused() const { return refused_; }
-  // Whether it cannot serve another request: it was closed, or has sent unrequested data.
+  // Whether it cannot serve another request: it was closed or given up, or has sent unrequested
+  // data.
   bool stale() const;
   const std::string& key() const { return key_; }
   const asio::any_io_executor& executor() const { return executor_; }
