@@ -19,7 +19,8 @@ class Admission {
   // as the cache knows.
   virtual bool may_go_on(const Caller&, const Route&) const { return true; }
   // Counts a streaming answer, streamed body or WebSocket of the caller until the returned token is
-  // destroyed (null: not counted). Throws Error(quota_exceeded) beyond the tenant's limit.
+  // destroyed (null: not counted). Throws Error(quota_exceeded) beyond the tenant's limit. Called
+  // before the handler runs if it is known by then that the answer will be a stream.
   virtual std::shared_ptr<void> open_stream(const Caller&) { return nullptr; }
   // Likewise counts a request body that is being received; throws Error(rate_limited).
   virtual std::shared_ptr<void> open_body(const Caller&) { return nullptr; }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/log.hpp"
+#include "gateway/http/accept.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/role.hpp"
 #include "gateway/http/standing.hpp"
@@ -63,6 +64,13 @@ bool is_text(const Response& response) {
 bool streams(const Response& response) {
   const auto* stream = std::get_if<StreamBody>(&response.body);
   return stream ? !stream->is_whole : !is_text(response);
+}
+
+// Whether the answer will be a stream, as far as that is known before the handler runs.
+bool asks_for_stream(const Request& request, const Route& route) {
+  const auto accept = request.headers.find("Accept").value_or("");
+  return route.streams || request.asks_for_websocket() ||
+         prefers(accept, "text/event-stream", "application/json");
 }
 
 // Applied after replay as well, so that the first answer and its replay have the same Location.
@@ -202,6 +210,9 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
   } else if (!body.ended()) {
     room = co_await receive(request, body, *route);
   }
+  // Before the handler: a program that it starts for a stream would go on without the refused one.
+  if (!permit && services_.admission && asks_for_stream(request, *route))
+    permit = services_.admission->open_stream(request.caller);
   auto running = run(request, *route);
   if (request.trace) running = under(request.trace, std::move(running));
   Response response = co_await std::move(running);

@@ -51,6 +51,7 @@ struct Route {
   bool secret_answer = false;  // seals stored answers and forbids caching
   bool at_leisure = false;  // streamed only: no minimum pace, as for typed keys
   bool starts_work = false;  // a GET that costs something, as a terminal starts a shell
+  bool streams = false;  // always answers with a stream, whatever the request accepts
 };
 
 // The routing table, also the source of permissions and Allow headers. Literal segments take

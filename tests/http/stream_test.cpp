@@ -239,5 +239,46 @@ TEST(EventStream, SendsKeepsAliveAndFails) {
   EXPECT_NE(reply.body.find("\"code\":\"unavailable\"", error), std::string::npos);
 }
 
+class NoStreams final : public http::Admission {
+ public:
+  void admit(const http::Caller&, const http::Route&) override {}
+  std::shared_ptr<void> open_stream(const http::Caller&) override {
+    throw Error(ErrorCode::quota_exceeded, "too many streams");
+  }
+};
+
+// Routes that count what they start and answer with a stream.
+http::Routes starting(std::atomic<int>& started) {
+  const auto start = [&started](Request&) -> Task<Response> {
+    ++started;
+    co_return http::event_stream({}, [](http::EventWriter&) -> Task<void> { co_return; });
+  };
+  http::Routes routes;
+  routes.add({Method::post, "/v1/exec", Permission::use_sandboxes, BodyMode::buffered, start});
+  routes.add({.method = Method::post,
+              .pattern = "/v1/start",
+              .permission = Permission::use_sandboxes,
+              .body = BodyMode::buffered,
+              .handler = start,
+              .streams = true});
+  routes.add({Method::get, "/v1/terminal", Permission::use_sandboxes, BodyMode::none, start});
+  return routes;
+}
+
+// A client that is told 429 asks again: what it asked for must not be under way.
+TEST(Stream, StartsNothingThatIsRefused) {
+  NoStreams admission;
+  std::atomic<int> started{0};
+  LiveServer server(starting(started), {}, &admission);
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(test::post("/v1/exec", "{}", "Accept: text/event-stream\r\n")).status, 429);
+  EXPECT_EQ(client.ask(test::post("/v1/start", "{}")).status, 429);
+  const std::string upgrade =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  EXPECT_EQ(client.ask(get("/v1/terminal", upgrade)).status, 429);
+  EXPECT_EQ(started, 0);
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -249,7 +249,8 @@ void Processes::add_routes(http::Routes& routes) {
                       return api::judged(access_, r, (this->*answer)(r));
                     },
                 .max_body_bytes = api::kMaxExecBodyBytes,
-                .at_leisure = body == http::BodyMode::streamed});
+                .at_leisure = body == http::BodyMode::streamed,
+                .streams = answer == &Processes::start});
   };
   add("Start", &Processes::start);
   add("Connect", &Processes::connect);
