@@ -102,10 +102,12 @@ void remove(pqxx::work& tx, const Run& run) {
       run.call.scope, run.call.operation, run.call.key, run.owner);
 }
 
+// The age of an answer counts from now: the call may have begun long before, in another run.
 void store(pqxx::work& tx, const Run& run, const StoredAnswer& answer) {
   const auto kept = body_to_keep(run, answer.body);
   tx.exec_params(
-      "UPDATE idempotent_call SET state = 'done', status = $5, content_type = $6, body = $7 "
+      "UPDATE idempotent_call SET state = 'done', status = $5, content_type = $6, body = $7, "
+      "created_at = now() "
       "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4",
       run.call.scope, run.call.operation, run.call.key, run.owner, answer.status,
       answer.content_type, kept);

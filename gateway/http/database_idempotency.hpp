@@ -23,8 +23,8 @@ class DatabaseIdempotency final : public IdempotencyStore {
       : database_(database), options_(options) {}
 
   Task<Start> start(IdempotentCall call) override;
-  // Deletes up to 5,000 rows older than `age` and returns their number. The API contract requires
-  // keeping answers for at least 24 hours.
+  // Deletes up to 5,000 rows older than `age`, which for an answer counts from when it was stored,
+  // and returns their number. The API contract requires keeping answers for at least 24 hours.
   Task<size_t> purge(std::chrono::hours age = std::chrono::hours(25));
 
  private:

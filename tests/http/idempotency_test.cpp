@@ -35,6 +35,15 @@ Task<Response> create(Request& request) {
   co_return Response::json(201, {{"run", run}});
 }
 
+// Runs a task on a loop that keeps the claims it makes.
+template <class T>
+T run_in(asio::io_context& loop, Task<T> task) {
+  loop.restart();
+  auto ended = asio::co_spawn(loop, std::move(task), asio::use_future);
+  while (ended.wait_for(std::chrono::seconds(0)) != std::future_status::ready) loop.run_one();
+  return ended.get();
+}
+
 class Idempotency : public testing::Test {
  protected:
   static http::Routes table() {
@@ -245,29 +254,23 @@ TEST_F(Idempotency, WhatACrashedRunMadeIsToldToTheNextAndNoLongerItsOwn) {
   const auto mark = [&](const std::string& claim, const std::string& made) {
     test::run(database->run([&](pqxx::work& tx) { mark_effect(tx, claim, made); }));
   };
-  asio::io_context loop;  // claims belong to it
-  const auto run_in = [&](Task<http::IdempotencyStore::Start> task) {
-    loop.restart();
-    auto started = asio::co_spawn(loop, std::move(task), asio::use_future);
-    while (started.wait_for(std::chrono::seconds(0)) != std::future_status::ready) loop.run_one();
-    return started.get();
-  };
-  auto first = run_in(brief.start(call));
+  asio::io_context loop;
+  auto first = run_in(loop, brief.start(call));
   const std::string crashed = first.claim->id();
   EXPECT_EQ(first.earlier, "");
   mark(crashed, "sb1");
   first.claim.reset();
-  auto second = run_in(brief.start(call));
+  auto second = run_in(loop, brief.start(call));
   ASSERT_TRUE(second.claim);
   EXPECT_EQ(second.earlier, "sb1");
   EXPECT_THROW(mark(crashed, "sb2"), Error);
   mark(second.claim->id(), "sb3");
   second.claim.reset();
-  auto third = run_in(brief.start(call));
+  auto third = run_in(loop, brief.start(call));
   EXPECT_EQ(third.earlier, "sb3");
   test::run(database->run([&](pqxx::work& tx) { clear_effect(tx, third.claim->id()); }));
   third.claim.reset();
-  EXPECT_EQ(run_in(brief.start(call)).earlier, "");
+  EXPECT_EQ(run_in(loop, brief.start(call)).earlier, "");
 }
 
 TEST_F(Idempotency, GivesUpOnATwinThatDoesNotEnd) {
@@ -289,6 +292,23 @@ TEST_F(Idempotency, ForgetsOldAnswers) {
   }));
   EXPECT_EQ(test::run(store.purge()), 1u);
   EXPECT_FALSE(client.ask(ask("old")).headers.find("Idempotent-Replayed"));
+}
+
+// Of a call that was carried out at last after its first run had died.
+TEST_F(Idempotency, AnAnswerIsAsOldAsItWasGiven) {
+  asio::io_context loop;
+  const http::IdempotentCall call{"tenant", "POST /x", "late", "hash"};
+  auto started = run_in(loop, store.start(call));
+  test::run(database->run([](pqxx::work& tx) {
+    tx.exec("UPDATE idempotent_call SET created_at = now() - interval '26 hours'");
+  }));
+  run_in(loop, started.claim->settle({201, "application/json", "{}"}));
+  EXPECT_EQ(test::run(store.purge()), 0u);
+  const auto again = run_in(loop, store.start(call));
+  EXPECT_FALSE(again.claim);
+  EXPECT_EQ(again.answer.status, 201);
+  // A thread of the database may still be waking the loop.
+  EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
 }
 
 }  // namespace
