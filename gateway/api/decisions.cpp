@@ -5,6 +5,7 @@
 #include "gateway/core/document_reader.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
+#include "registry/profile_channel.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -50,6 +51,8 @@ Task<http::Response> DecisionHandlers::get(http::Request& request) {
 
 Task<CreateOrder> DecisionHandlers::order_of(http::Request& request, Json wanted) {
   std::string reference = request.param("name");
+  // No profile can have such a name, and no member of the body is wrong.
+  if (!profile_reference_from(reference)) throw Error::not_found("profile", reference);
   CreateOrder order =
       co_await order_from(request, std::move(wanted), std::move(reference), profiles_);
   co_await follow_snapshot(order, snapshots_);
@@ -60,7 +63,6 @@ Task<http::Response> DecisionHandlers::explain(http::Request& request) {
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
   const Json* asked = reader.object("request");
-  if (asked && !asked->is_object()) reader.problem("request", "must be an object");
   if (asked && !asked->value("profile", Json()).is_null())
     reader.problems().add("/request/profile", "is named by the address");
   reader.finish_or_throw();
