@@ -51,6 +51,14 @@ Json written_json(const FileEntry& entry) {
   return {{"name", to_utf8(entry.name)}, {"path", to_utf8(entry.path)}, {"type", "file"}};
 }
 
+bool is_recursive_watch(const Json& message) {
+  const auto asks_for = [&](const char* wish) { return message.value(wish, Json()) == true; };
+  if (asks_for("includeEntry")) throw Error(ErrorCode::unsupported, "events come without entries");
+  if (asks_for("allowNetworkMounts"))
+    throw Error(ErrorCode::unsupported, "what others change on a network mount is not seen");
+  return asks_for("recursive");
+}
+
 std::vector<Json> change_events(const FileChange& change, std::string_view directory) {
   const auto event = [&](std::string_view path, const char* type) -> Json {
     return {{"name", relative_to(directory, path)}, {"type", type}};

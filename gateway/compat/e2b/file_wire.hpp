@@ -25,6 +25,10 @@ Json entry_json(const FileEntry& entry, const std::optional<LinkEnd>& end = std:
 // Returns an item of an upload's answer.
 Json written_json(const FileEntry& entry);
 
+// Whether a WatchDir or CreateWatcher message wants the directories below as well. Throws
+// Error(unsupported) for other wishes than the usual ones.
+bool is_recursive_watch(const Json& message);
+
 // Returns the events of a change in `directory` (absolute); a rename is two events. Names are
 // relative to the directory. Throws Error(unavailable) for an overflow.
 std::vector<Json> change_events(const FileChange& change, std::string_view directory);

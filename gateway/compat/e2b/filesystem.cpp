@@ -116,9 +116,7 @@ Task<http::Response> Filesystem::remove(http::Request& request) {
 Task<std::shared_ptr<Filesystem::Watched>> Filesystem::begin_watch(const http::Request& request,
                                                                    const Json& message) {
   const std::string path = place_member(message);
-  const bool recursive = message.value("recursive", Json()) == true;
-  if (message.value("includeEntry", Json()) == true)
-    throw Error(ErrorCode::unsupported, "events come without entries");
+  const bool recursive = is_recursive_watch(message);
   auto watched = std::make_shared<Watched>();
   watched->box = co_await open(request, Verb::watch);
   const OpenSandbox& box = watched->box;

@@ -5,6 +5,7 @@
 #include "gateway/compat/e2b/file_wire.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -86,6 +87,16 @@ TEST(FileWire, ARenameIsTwoEventsAndALossIsTold) {
   EXPECT_EQ(events[0], Json::parse(R"({"name":"o","type":"EVENT_TYPE_RENAME"})"));
   EXPECT_EQ(events[1], Json::parse(R"({"name":"n","type":"EVENT_TYPE_CREATE"})"));
   EXPECT_THROW(change_events({.kind = FileChangeKind::overflow}, "/d"), Error);
+}
+
+TEST(FileWire, AWatchIsRefusedWhatItWouldNotGet) {
+  EXPECT_FALSE(is_recursive_watch({{"path", "/d"}}));
+  EXPECT_FALSE(is_recursive_watch({{"recursive", nullptr}, {"allowNetworkMounts", false}}));
+  EXPECT_TRUE(is_recursive_watch({{"recursive", true}, {"includeEntry", false}}));
+  for (const char* wish : {"includeEntry", "allowNetworkMounts"}) {
+    const Json message{{wish, true}};
+    EXPECT_EQ(test::code_of([&] { is_recursive_watch(message); }), ErrorCode::unsupported) << wish;
+  }
 }
 
 TEST(Account, IsTheOwnOneOrNamed) {
