@@ -32,9 +32,9 @@ void check_own_account(const http::Request& request) {
     throw Error(ErrorCode::forbidden, "files are those of the sandbox's own account, 'user'");
 }
 
-std::string path_from(std::string_view text) {
+std::string path_from(std::string_view text, std::string field) {
   if (text.size() > kLongestPath || text.find('\0') != std::string_view::npos)
-    throw Error::invalid("/path", "must have at most 4095 bytes and no NUL");
+    throw Error::invalid(std::move(field), "must have at most 4095 bytes and no NUL");
   if (text.starts_with("~/")) text.remove_prefix(2);
   if (text.empty() || text == "~") return ".";
   return std::string(text);

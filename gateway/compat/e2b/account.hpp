@@ -13,7 +13,8 @@ std::string account_of(const http::Request& request);
 // Throws Error(forbidden) unless the account is the sandbox's own, the only one for file access.
 void check_own_account(const http::Request& request);
 
-// Converts a client's path: "~…", relative to the home, or absolute. Throws Error(invalid).
-std::string path_from(std::string_view text);
+// Converts a client's path: "~…", relative to the home, or absolute. Throws Error(invalid) for
+// `field`, where the path was given.
+std::string path_from(std::string_view text, std::string field = "/path");
 
 }  // namespace sandgate::compat::e2b

@@ -16,8 +16,9 @@ const SandboxId& sandbox_of(const http::Request& request) { return *request.call
 
 std::string path_member(const Json& message, const char* name) {
   const auto found = message.find(name);
-  if (found == message.end() || !found->is_string()) throw Error::invalid("/path", "is required");
-  return path_from(found->get_ref<const std::string&>());
+  const std::string field = std::string("/") + name;
+  if (found == message.end() || !found->is_string()) throw Error::invalid(field, "is required");
+  return path_from(found->get_ref<const std::string&>(), field);
 }
 
 // A missing path is the home: clients leave out what is empty.

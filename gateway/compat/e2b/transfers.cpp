@@ -17,7 +17,7 @@ constexpr std::string_view kMetadata = "x-metadata-";
 std::string path_of(const http::Request& request) {
   const auto path = request.query.find("path");
   if (!path || path->empty()) throw Error::invalid("?path", "is required");
-  return path_from(*path);
+  return path_from(*path, "?path");
 }
 
 // Rejects what would otherwise be ignored.
@@ -60,7 +60,8 @@ Task<Json> Transfers::write_parts(OpenSandbox box, const http::Request& request)
     const auto part = co_await parts.next();
     if (!part) break;
     if (part->name != "file") continue;
-    const std::string path = path_from(given.empty() ? part->file_name : given);
+    const std::string path =
+        given.empty() ? path_from(part->file_name, "") : path_from(given, "?path");
     if (path == ".") throw Error(ErrorCode::invalid, "a file of the upload has no name");
     if (written.size() == kMostParts || (!given.empty() && !written.empty()))
       throw Error(ErrorCode::invalid, "the upload has too many files");

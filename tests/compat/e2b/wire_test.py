@@ -108,6 +108,12 @@ class Wire(unittest.TestCase):
         other = self.here.data("BREW", "/files?path=x", self.id, self.token)
         self.assertEqual((other.status, other.json()["code"]), (405, 405))
 
+    def test_a_move_says_which_of_its_paths_is_wrong(self):
+        for message in ({"destination": "b"}, {"source": "a\0", "destination": "b"}):
+            answer = self.here.rpc("filesystem.Filesystem/Move", message, self.id, self.token)
+            self.assertEqual(answer.json()["code"], "invalid_argument")
+            self.assertTrue(answer.json()["message"].startswith("/source: "), answer.body)
+
     def test_uploads_that_are_not_whole_leave_nothing(self):
         send = lambda body, kind: self.here.data("POST", "/files", self.id, self.token, body, {"Content-Type": kind})
         kind = "multipart/form-data; boundary=XX"
