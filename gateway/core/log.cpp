@@ -62,6 +62,17 @@ void configure(Format format, std::string_view level) {
   logger().flush_on(spdlog::level::info);
 }
 
+nlohmann::json settings() {
+  const auto level = spdlog::level::to_string_view(logger().level());
+  return {{"format", format_in_use == Format::json ? "json" : "text"},
+          {"level", std::string(level.data(), level.size())}};
+}
+
+void configure(const nlohmann::json& in_use) {
+  configure(in_use.at("format") == "json" ? Format::json : Format::text,
+            in_use.at("level").get<std::string>());
+}
+
 void debug(std::string_view event, std::initializer_list<Field> fields) {
   write(spdlog::level::debug, event, fields);
 }

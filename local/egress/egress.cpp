@@ -32,6 +32,7 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
 }
 
 [[noreturn]] void serve_node(const Json& settings) {
+  log::configure(settings.at("log"));
   asio::io_context loop(1);
   asio::ssl::context tls(asio::ssl::context::tls_client);
   trust_public_authorities(tls, settings.value("authorities", std::string()));

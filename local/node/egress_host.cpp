@@ -20,7 +20,8 @@ Json egress_settings(const NodeSettings& settings) {
   return {{"uid", egress_uid(settings)},
           {"serve_uid", settings.serve_uid},
           {"private_cidrs", settings.private_cidrs},
-          {"authorities", settings.egress_authorities}};
+          {"authorities", settings.egress_authorities},
+          {"log", log::settings()}};
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The process that carries what sandboxes send: what it may do itself, and that neither its death nor the node's loses
 anything. Run as root; takes the names of single tests."""
+import json
 import os
 import signal
 import sys
@@ -25,6 +26,13 @@ def test_the_egress_process_is_bare():
     assert status["NoNewPrivs"].strip() == "1" and status["Seccomp"].strip() == "2"
     for thread in os.listdir(f"/proc/{pid}/task"):
         assert "Seccomp:\t2" in open(f"/proc/{pid}/task/{thread}/status").read(), thread
+
+
+def test_its_log_has_the_configured_form():
+    lines = [line for line in world.server.log().splitlines() if "egress process ready" in line]
+    assert lines, world.server.log()[-2000:]
+    for line in lines:
+        assert json.loads(line)["event"] == "egress process ready", line
 
 
 def test_a_killed_egress_process_comes_back():
@@ -116,5 +124,5 @@ def test_no_death_loses_a_byte_of_the_count():
 
 if __name__ == "__main__":
     require_root()
-    world, web = World(), Web()
+    world, web = World(**{"log.format": "json"}), Web()
     world.run_tests(globals())
