@@ -4,7 +4,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::api {
@@ -121,9 +121,9 @@ std::optional<int> signal_from(const Json& value) {
   }
   if (!value.is_string()) return std::nullopt;
   std::string_view name = value.get_ref<const std::string&>();
-  if (http::equal_ignoring_case(name.substr(0, 3), "SIG")) name.remove_prefix(3);
+  if (equal_ignoring_case(name.substr(0, 3), "SIG")) name.remove_prefix(3);
   for (const auto& signal : kSignals)
-    if (http::equal_ignoring_case(name, signal.name)) return signal.number;
+    if (equal_ignoring_case(name, signal.name)) return signal.number;
   return std::nullopt;
 }
 

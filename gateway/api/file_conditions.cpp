@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <ctime>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
 #include "gateway/http/token.hpp"
@@ -35,12 +36,6 @@ std::optional<uint64_t> number_from(std::string_view text) {
     return UINT64_MAX;
   if (failure != std::errc() || end != text.data() + text.size()) return std::nullopt;
   return value;
-}
-
-std::string_view trimmed(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
 }
 
 bool is_weak(std::string_view tag) { return tag.starts_with("W/"); }
@@ -119,7 +114,7 @@ bool Conditions::allow_write(const std::optional<FileEntry>& there) const {
 
 std::optional<AskedRange> range_from(std::string_view header) {
   header = trimmed(header);
-  if (!http::equal_ignoring_case(header.substr(0, kUnit.size()), kUnit) ||
+  if (!equal_ignoring_case(header.substr(0, kUnit.size()), kUnit) ||
       header.find(',') != std::string_view::npos)
     return std::nullopt;
   header.remove_prefix(kUnit.size());

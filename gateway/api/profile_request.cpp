@@ -1,7 +1,7 @@
 #include "gateway/api/profile_request.hpp"
 
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/profile_parse.hpp"
 
@@ -10,9 +10,9 @@ namespace {
 
 bool is_yaml(const http::Request& request) {
   const auto type = request.headers.find("Content-Type").value_or("");
-  const auto media = http::trimmed(type.substr(0, type.find(';')));
+  const auto media = trimmed(type.substr(0, type.find(';')));
   for (const auto* name : {"application/yaml", "application/x-yaml", "text/yaml", "text/x-yaml"})
-    if (http::equal_ignoring_case(media, name)) return true;
+    if (equal_ignoring_case(media, name)) return true;
   return false;
 }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <string_view>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate {
 
 // The names in the Connection fields of one message (RFC 9110, 7.6.1), which say what else is not
@@ -26,21 +28,11 @@ class ConnectionNames {
   }
 
   bool has(std::string_view name) const {  // ignores case
-    const auto same = [](char a, char b) { return lower(a) == lower(b); };
-    return std::any_of(names_.begin(), names_.begin() + count_, [&](std::string_view one) {
-      return one.size() == name.size() && std::equal(one.begin(), one.end(), name.begin(), same);
-    });
+    return std::any_of(names_.begin(), names_.begin() + count_,
+                       [&](std::string_view one) { return equal_ignoring_case(one, name); });
   }
 
  private:
-  static char lower(char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  }
-  static std::string_view trimmed(std::string_view text) {
-    const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
-    return text.substr(begin, text.find_last_not_of(" \t") + 1 - begin);
-  }
-
   std::array<std::string_view, kMost> names_;
   size_t count_ = 0;
 };

@@ -7,7 +7,7 @@
 
 #include <boost/algorithm/string/predicate.hpp>
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::http {
 namespace {

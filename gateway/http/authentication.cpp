@@ -1,8 +1,8 @@
 #include "gateway/http/authentication.hpp"
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/http/role.hpp"
-#include "gateway/http/token.hpp"
 #include "registry/api_secret.hpp"
 
 namespace sandgate::http {

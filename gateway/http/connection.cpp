@@ -1,5 +1,6 @@
 #include "gateway/http/connection.hpp"
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/stream_sink.hpp"

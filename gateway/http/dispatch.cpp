@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/http/accept.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/role.hpp"
 #include "gateway/http/standing.hpp"
 #include "gateway/http/target.hpp"
-#include "gateway/http/token.hpp"
 
 namespace sandgate::http {
 namespace {

@@ -1,6 +1,6 @@
 #include "gateway/http/headers.hpp"
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::http {
 

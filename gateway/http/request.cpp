@@ -4,6 +4,7 @@
 
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/percent.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/table_body.hpp"

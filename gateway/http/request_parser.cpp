@@ -4,6 +4,7 @@
 
 #include <boost/beast/http/error.hpp>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/error.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::http {
 namespace {

@@ -2,16 +2,16 @@
 
 #include <algorithm>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate::http {
 namespace {
 
 constexpr size_t kMaxTraceState = 512;
 constexpr size_t kMostPortBytes = 6;  // ":65535"
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
-
 bool is_alphanumeric(char c) {
-  return (c >= '0' && c <= '9') || (lower(c) >= 'a' && lower(c) <= 'z');
+  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
 bool is_hex_id(std::string_view text) {
@@ -23,17 +23,6 @@ bool is_zero(std::string_view text) {
 }
 
 }  // namespace
-
-bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  return a.size() == b.size() && std::equal(a.begin(), a.end(), b.begin(),
-                                            [](char x, char y) { return lower(x) == lower(y); });
-}
-
-std::string_view trimmed(std::string_view text) {
-  const size_t begin = text.find_first_not_of(" \t");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
 
 bool has_token(std::string_view list, std::string_view token) {
   while (!list.empty()) {

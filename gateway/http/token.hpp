@@ -4,11 +4,8 @@
 // Parsing of small parts of header values (RFC 9110).
 namespace sandgate::http {
 
-bool equal_ignoring_case(std::string_view a, std::string_view b);
 // Whether a comma-separated list ("keep-alive, Upgrade") contains the token, ignoring case.
 bool has_token(std::string_view list, std::string_view token);
-// Without leading and trailing spaces and tabs.
-std::string_view trimmed(std::string_view text);
 // Whether the text is a valid Host field (RFC 9110, 7.2): a name or address with an optional port,
 // or empty for targets without an authority.
 bool is_host(std::string_view text);

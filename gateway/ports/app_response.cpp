@@ -2,7 +2,7 @@
 
 #include <boost/beast/http/error.hpp>
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -64,7 +64,7 @@ void AppResponse::on_field_impl(field id, string_view name, string_view value, e
   if (head_done_) return;
   if (fields_.size() == kMaxFields || (id == field::content_length && ++lengths_ > 1) ||
       (id == field::transfer_encoding &&
-       !http::equal_ignoring_case(http::trimmed({value.data(), value.size()}), "chunked"))) {
+       !equal_ignoring_case(trimmed({value.data(), value.size()}), "chunked"))) {
     ec = beast::error::bad_field;
     return;
   }

@@ -4,14 +4,12 @@
 #include <array>
 
 #include "gateway/core/crypto.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/ports/port_token.hpp"
 #include "registry/api_secret.hpp"
 
 namespace sandgate::ports {
 namespace {
-
-using http::equal_ignoring_case;
 
 constexpr std::array<std::string_view, 9> kHopByHop{"Connection",
                                                     "Keep-Alive",
@@ -65,7 +63,7 @@ bool mentions_key(std::string_view text) {
 
 // git and curl send a key as the user name or the password. Some clients leave out the padding.
 bool has_key_in_basic(std::string_view credential) {
-  std::string padded(http::trimmed(credential));
+  std::string padded(trimmed(credential));
   padded.append((4 - padded.size() % 4) % 4, '=');
   const auto text = base64_decode(padded);
   return text && mentions_key(*text);

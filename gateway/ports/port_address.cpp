@@ -4,8 +4,8 @@
 #include <cctype>
 #include <charconv>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/http/target.hpp"
-#include "gateway/http/token.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -48,8 +48,7 @@ std::string_view label_below(const http::Request& request, std::string_view doma
   const std::string_view below = without_port(domain);
   if (host.size() <= below.size() + 1) return {};
   const std::string_view end = host.substr(host.size() - below.size());
-  if (!http::equal_ignoring_case(end, below) || host[host.size() - below.size() - 1] != '.')
-    return {};
+  if (!equal_ignoring_case(end, below) || host[host.size() - below.size() - 1] != '.') return {};
   return host.substr(0, host.size() - below.size() - 1);
 }
 

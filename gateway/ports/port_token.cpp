@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/random.hpp"
-#include "gateway/http/token.hpp"
 
 namespace sandgate::ports {
 namespace {
@@ -18,7 +18,7 @@ void each_pair(std::string_view list, char separator, Take take) {
   while (!list.empty()) {
     const size_t end = std::min(list.find(separator), list.size());
     const std::string_view whole = list.substr(0, end);
-    const std::string_view pair = separator == ';' ? http::trimmed(whole) : whole;
+    const std::string_view pair = separator == ';' ? trimmed(whole) : whole;
     const size_t equals = std::min(pair.find('='), pair.size());
     take(pair.substr(0, equals), pair.substr(std::min(equals + 1, pair.size())), pair);
     list.remove_prefix(std::min(end + 1, list.size()));
@@ -63,8 +63,7 @@ BroughtToken brought_token(const http::Request& request, const PortAddress& addr
     return brought;
   }
   for (const auto& [name, value] : request.headers.fields())
-    if (http::equal_ignoring_case(name, "Cookie"))
-      add_values(value, ';', kMostTokens, brought.tokens);
+    if (equal_ignoring_case(name, "Cookie")) add_values(value, ';', kMostTokens, brought.tokens);
   return brought;
 }
 

@@ -3,20 +3,18 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
 
 namespace sandgate::ports {
 namespace {
 
-using http::equal_ignoring_case;
-
 // Includes "=name=value", which browsers store without a name but send as name=value.
 bool names_token(std::string_view cookie) {
-  std::string_view pair = http::trimmed(cookie.substr(0, cookie.find(';')));
-  while (pair.starts_with('=')) pair = http::trimmed(pair.substr(1));
-  return http::trimmed(pair.substr(0, pair.find('='))) == kTokenParameter;
+  std::string_view pair = trimmed(cookie.substr(0, cookie.find(';')));
+  while (pair.starts_with('=')) pair = trimmed(pair.substr(1));
+  return trimmed(pair.substr(0, pair.find('='))) == kTokenParameter;
 }
 
 // Removes a default port, which a client may omit.
@@ -131,7 +129,7 @@ std::string kept_cookie(std::string_view cookie, const PortAddress& address,
   std::string kept, path = "/";
   for (bool first = true; first || !cookie.empty(); first = false) {
     const size_t end = std::min(cookie.find(';'), cookie.size());
-    const std::string_view part = http::trimmed(cookie.substr(0, end));
+    const std::string_view part = trimmed(cookie.substr(0, end));
     cookie.remove_prefix(std::min(end + 1, cookie.size()));
     const std::string_view name = part.substr(0, part.find('='));
     if (!first && equal_ignoring_case(name, "Domain")) continue;

@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/account.hpp"
 
 #include "gateway/core/crypto.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -10,8 +10,8 @@ constexpr std::string_view kOwnAccount = "user", kBasic = "Basic ";
 constexpr size_t kLongestPath = 4095;  // Linux's PATH_MAX without the NUL
 
 std::string basic_account(std::string_view header) {
-  const auto text = http::equal_ignoring_case(header.substr(0, kBasic.size()), kBasic)
-                        ? base64_decode(http::trimmed(header.substr(kBasic.size())))
+  const auto text = equal_ignoring_case(header.substr(0, kBasic.size()), kBasic)
+                        ? base64_decode(trimmed(header.substr(kBasic.size())))
                         : std::optional<std::string>();
   if (!text || !text->ends_with(':') || text->find(':') + 1 != text->size())
     throw Error(ErrorCode::unauthenticated, "an account is named as Basic, without a password");

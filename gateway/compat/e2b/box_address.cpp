@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/ports/port_address.hpp"
 
 namespace sandgate::compat::e2b {
@@ -16,7 +16,7 @@ std::optional<BoxAddress> address_by_host(const http::Request& request, std::str
 }
 
 bool is_control_host(const http::Request& request, std::string_view domain) {
-  return http::equal_ignoring_case(ports::label_below(request, domain), "api");
+  return equal_ignoring_case(ports::label_below(request, domain), "api");
 }
 
 void drop_client_id(http::Request& request) {

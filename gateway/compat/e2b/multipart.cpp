@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/error.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -45,7 +45,7 @@ std::string parameter(std::string_view text, std::string_view name) {
   while (!text.empty()) {
     text.remove_prefix(1);  // ';'
     const size_t end = std::min(text.find_first_of("=;"), text.size());
-    const bool wanted = http::equal_ignoring_case(http::trimmed(text.substr(0, end)), name);
+    const bool wanted = equal_ignoring_case(trimmed(text.substr(0, end)), name);
     text.remove_prefix(end);
     std::string value;
     if (text.starts_with('=')) {
@@ -136,7 +136,7 @@ Task<std::optional<MultipartReader::Part>> MultipartReader::next() {
   for (size_t at = 0; at < head->size();) {
     const size_t end = std::min(head->find("\r\n", at), head->size());
     const std::string_view line = std::string_view(*head).substr(at, end - at);
-    if (http::equal_ignoring_case(line.substr(0, kDisposition.size()), kDisposition))
+    if (equal_ignoring_case(line.substr(0, kDisposition.size()), kDisposition))
       co_return part_from(line);
     at = end + 2;
   }

@@ -5,7 +5,7 @@
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
 #include "gateway/compat/e2b/multipart.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -25,7 +25,7 @@ void check_upload(const http::Request& request) {
   if (request.headers.find("Content-Encoding").value_or("identity") != "identity")
     throw Error(ErrorCode::invalid, "compressed uploads are not taken");
   for (const auto& [name, value] : request.headers.fields())
-    if (http::equal_ignoring_case(name.substr(0, kMetadata.size()), kMetadata))
+    if (equal_ignoring_case(name.substr(0, kMetadata.size()), kMetadata))
       throw Error(ErrorCode::invalid, "files have no metadata here");
 }
 

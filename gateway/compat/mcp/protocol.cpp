@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {
@@ -30,8 +30,8 @@ std::string_view host_of(std::string_view origin) {
 bool is_listed(std::string_view list, std::string_view origin) {
   while (!list.empty()) {
     const size_t comma = std::min(list.find(','), list.size());
-    const std::string_view one = http::trimmed(list.substr(0, comma));
-    if (!one.empty() && http::equal_ignoring_case(one, origin)) return true;
+    const std::string_view one = trimmed(list.substr(0, comma));
+    if (!one.empty() && equal_ignoring_case(one, origin)) return true;
     list.remove_prefix(std::min(comma + 1, list.size()));
   }
   return false;
@@ -68,7 +68,7 @@ void check_origin(const http::Headers& headers, std::string_view allowed) {
   if (!origin || is_listed(allowed, *origin)) return;
   const std::string_view host = host_of(*origin);
   for (const std::string_view here : {"localhost", "127.0.0.1", "[::1]"})
-    if (http::equal_ignoring_case(host, here)) return;
+    if (equal_ignoring_case(host, here)) return;
   throw Error(ErrorCode::forbidden, "pages of this origin may not speak MCP here");
 }
 
