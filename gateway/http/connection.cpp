@@ -126,6 +126,8 @@ Task<bool> Connection::read_head(RequestParser& parser) {
   bool started = false;
   phase_ = Phase::idle;
   patrol_->set_waiting(place_, buffer_.size() == 0);
+  // The parser wants the whole head at once, and refuses it once it is longer than allowed.
+  buffer_.max_size(std::max(kMaxReadBuffer, context_.limits.header_bytes + kReadBytes));
   transport_.deadline.arm(context_.limits.idle_timeout);
   for (;;) {
     if (buffer_.size() > 0) {

@@ -7,7 +7,7 @@
 
 namespace sandgate::http {
 
-// Received bytes that are not parsed yet, at most kMaxReadBuffer.
+// Received bytes that are not parsed yet, at most kMaxReadBuffer or, if that is more, a whole head.
 using ReadBuffer = boost::beast::flat_buffer;
 inline constexpr size_t kMaxReadBuffer = 64 * 1024;
 

@@ -133,6 +133,18 @@ TEST(Malformed, IsRefusedWithAProblemAndTheEnd) {
   EXPECT_EQ(client.ask(get("/hello")).status, 200);
 }
 
+TEST(Malformed, AHeadMayBeAsLongAsConfigured) {
+  http::ServerOptions options;
+  options.limits.header_bytes = 200'000;
+  LiveServer server(table(), options);
+  const auto with = [](size_t bytes) {
+    return kGet + "X-A: " + std::string(bytes, 'a') + "\r\n\r\n";
+  };
+  RawClient client(server.port());
+  EXPECT_EQ(client.ask(with(150'000)).status, 200);
+  EXPECT_EQ(client.ask(with(250'000)).status, 431);
+}
+
 TEST(Malformed, OddButValidRequestsAreAnswered) {
   LiveServer server(table());
   RawClient client(server.port());
