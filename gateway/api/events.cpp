@@ -1,5 +1,7 @@
 #include "gateway/api/events.hpp"
 
+#include "gateway/core/json_text.hpp"
+
 namespace sandgate::api {
 namespace {
 
@@ -44,8 +46,7 @@ std::optional<int64_t> seen_by(const http::Request& request) {
 }
 
 http::ServerEvent as_sent(const Event& event) {
-  return {event.type, to_json(event).dump(-1, ' ', false, Json::error_handler_t::replace),
-          std::to_string(event.position)};
+  return {event.type, json_text(to_json(event)), std::to_string(event.position)};
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::api {
@@ -97,10 +98,11 @@ http::Response CollectedOutput::answer(const std::string& process_id, const Proc
   answer["truncated"] = truncated_;
   if (out_.size() + err_.size() > kAtOnce) {
     const auto output = std::make_shared<const CollectedOutput>(std::move(*this));
+    const auto produce = [output, head = json_text(answer)](http::BodySink& sink) {
+      return output->write(head, sink);
+    };
     http::Response response;
-    response.body = http::StreamBody{
-        .produce = [output, head = answer.dump()](auto& sink) { return output->write(head, sink); },
-        .is_whole = true};
+    response.body = http::StreamBody{.produce = produce, .is_whole = true};
     return response;
   }
   for (const Member& member :

@@ -1,5 +1,6 @@
 #include "gateway/api/file_watch.hpp"
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/http/event_stream.hpp"
 
 namespace sandgate::api {
@@ -10,8 +11,7 @@ http::ServerEvent event_of(const FileChange& change) {
   if (change.kind != FileChangeKind::overflow)
     data = {{"path", change.path}, {"type", change.directory ? "directory" : "file"}};
   if (change.kind == FileChangeKind::rename) data["from"] = change.from;
-  return {std::string(to_string(change.kind)),
-          data.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
+  return {std::string(to_string(change.kind)), json_text(data), ""};
 }
 
 struct Watched {

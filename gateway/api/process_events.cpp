@@ -6,6 +6,7 @@
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/process_input.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/shared_sink.hpp"
@@ -18,7 +19,7 @@ constexpr auto kKeepAlive = std::chrono::seconds(15);
 constexpr const char* kSignOfLife = ":\n\n";
 
 std::string event_text(std::string_view name, const Json& data) {
-  return "event: " + std::string(name) + "\ndata: " + data.dump() + "\n\n";
+  return "event: " + std::string(name) + "\ndata: " + json_text(data) + "\n\n";
 }
 
 std::string exit_text(const Json& exit, bool reconnects) {

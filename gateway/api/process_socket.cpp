@@ -6,6 +6,7 @@
 #include "gateway/api/exec_request.hpp"
 #include "gateway/api/process_input.hpp"
 #include "gateway/core/bounded_json.hpp"
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
@@ -18,7 +19,7 @@ constexpr uint16_t kNormalClosure = 1000, kPolicyViolation = 1008, kInternalErro
 
 Task<void> send(http::WebSocket& socket, std::string type, Json members) {
   members["type"] = std::move(type);
-  http::WebSocketMessage message{true, members.dump()};
+  http::WebSocketMessage message{true, json_text(members)};
   co_await socket.write(std::move(message));
 }
 

@@ -5,6 +5,7 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/time.hpp"
 
 namespace sandgate::log {
@@ -21,11 +22,6 @@ spdlog::logger& logger() {
   return *instance;
 }
 
-// Replaces invalid UTF-8, so that external input cannot make a log line throw.
-std::string dump(const nlohmann::json& value) {
-  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-}
-
 std::string as_json(std::string_view level, std::string_view event,
                     std::initializer_list<Field> fields) {
   nlohmann::ordered_json line;
@@ -33,7 +29,7 @@ std::string as_json(std::string_view level, std::string_view event,
   line["level"] = level;
   line["event"] = event;
   for (const auto& [name, value] : fields) line[std::string(name)] = value;
-  return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return json_text(line);
 }
 
 std::string as_text(std::string_view level, std::string_view event,
@@ -41,7 +37,7 @@ std::string as_text(std::string_view level, std::string_view event,
   std::string line = to_rfc3339(SystemClock().now());
   line.append(" ").append(level).append(" ").append(event);
   for (const auto& [name, value] : fields)
-    line.append(" ").append(name).append("=").append(dump(value));
+    line.append(" ").append(name).append("=").append(json_text(value));
   return line;
 }
 

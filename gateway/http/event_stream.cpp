@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
@@ -30,7 +31,7 @@ Task<void> produce_all(const EventStreamOptions& options,
   if (!failure) co_return;
   const Error error = as_error(failure, options.request_id);
   const Json document = problem_document(error, status_of(error.code), options.request_id);
-  ServerEvent last{"error", document.dump(-1, ' ', false, Json::error_handler_t::replace), ""};
+  ServerEvent last{"error", json_text(document), ""};
   co_await writer.send(std::move(last));
 }
 

@@ -1,11 +1,13 @@
 #include "gateway/http/response.hpp"
 
+#include "gateway/core/json_text.hpp"
+
 namespace sandgate::http {
 
 Response Response::json(int status, const Json& value) {
   Response response;
   response.status = status;
-  response.body = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+  response.body = json_text(value);
   return response;
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/json_text.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -169,6 +171,10 @@ TEST(ObjectReader, RefusesIntegersBeyondTheirRange) {
     EXPECT_FALSE(ObjectReader(document, problems).integer("n", 0, 100)) << text;
     EXPECT_FALSE(problems.empty()) << text;
   }
+}
+
+TEST(Json, ForeignTextIsWrittenWhateverItsBytes) {
+  EXPECT_EQ(json_text(Json{{"a", "x\xFF"}}), "{\"a\":\"x\xEF\xBF\xBD\"}");
 }
 
 }  // namespace

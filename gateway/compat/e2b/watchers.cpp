@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/core/settle.hpp"
 
@@ -37,7 +38,7 @@ struct Watchers::Watcher {
   void keep(std::vector<Json> more) {
     const std::lock_guard lock(mutex);
     for (Json& event : more) {
-      bytes += event.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+      bytes += json_text(event).size();
       events.push_back(std::move(event));
     }
     if (events.size() <= kMaxEvents && bytes <= kMaxBytes) return;

@@ -1,6 +1,7 @@
 #include "gateway/compat/mcp/handlers.hpp"
 
 #include "gateway/compat/mcp/protocol.hpp"
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/event_stream.hpp"
 
@@ -38,8 +39,7 @@ Json progress_token(const Json& params) {
 }
 
 Task<void> tell(http::EventWriter& writer, const Json& message) {
-  http::ServerEvent event{"message", message.dump(-1, ' ', false, Json::error_handler_t::replace),
-                          ""};
+  http::ServerEvent event{"message", json_text(message), ""};
   co_await writer.send(std::move(event));
 }
 

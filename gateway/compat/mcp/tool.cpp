@@ -5,16 +5,13 @@
 #include "gateway/compat/mcp/port_tools.hpp"
 #include "gateway/compat/mcp/sandbox_tools.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/json_text.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {
 
 Json result(const std::string& text, bool failed) {
   return {{"content", Json::array({{{"type", "text"}, {"text", text}}})}, {"isError", failed}};
-}
-
-std::string text_of(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 constexpr std::string_view kSandboxArgument = R"({"sandbox_id": {"type": "string", "description":
@@ -54,12 +51,12 @@ Json to_json(const Tool& tool) {
 }
 
 Json tool_result(const Json& structured) {
-  Json done = result(text_of(structured), false);
+  Json done = result(json_text(structured), false);
   done["structuredContent"] = structured;
   return done;
 }
 
-Json failed_result(const Json& problem) { return result(text_of(problem), true); }
+Json failed_result(const Json& problem) { return result(json_text(problem), true); }
 
 std::string ArgumentReader::text(std::string_view name, TextRule rule) {
   reader_.require(name);
