@@ -1,5 +1,6 @@
 #include "gateway/api/events.hpp"
 
+#include "gateway/api/path_id.hpp"
 #include "gateway/core/json_text.hpp"
 
 namespace sandgate::api {
@@ -79,12 +80,11 @@ Task<int64_t> EventHandlers::newest_position() {
 }
 
 Task<http::Response> EventHandlers::of_sandbox(http::Request& request) {
-  const auto id = SandboxId::parse(request.param("id"));
-  if (!id) throw Error::not_found("sandbox", request.param("id"));
+  const auto id = path_id<SandboxId>(request, "sandbox");
   const TenantId tenant = request.tenant();
   const auto seen = seen_by(request);
   EventQuery query{.tenant = tenant, .sandbox = id, .types = types_of(request.query)};
-  co_await check_(tenant, *id);
+  co_await check_(tenant, id);
   const int64_t newest = co_await newest_position();
   query.after = std::min(seen.value_or(0), newest);
   if (seen) {

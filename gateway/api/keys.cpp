@@ -2,6 +2,7 @@
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/api/path_id.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/http/role.hpp"
@@ -113,13 +114,12 @@ Task<http::Response> KeyHandlers::list(http::Request& request) {
 }
 
 Task<ApiKey> KeyHandlers::changeable(const http::Request& request) {
-  const auto id = KeyId::parse(request.param("id"));
-  if (!id) throw Error::not_found("key", request.param("id"));
-  auto finding = keys_.find(*id);
+  const auto id = path_id<KeyId>(request, "key");
+  auto finding = keys_.find(id);
   const auto key = co_await std::move(finding);
   const http::Caller& caller = request.caller;
   const bool visible = key && (caller.tenant ? key->tenant == caller.tenant : caller.is_operator());
-  if (!visible) throw Error::not_found("key", id->value);
+  if (!visible) throw Error::not_found("key", id.value);
   require_grant(caller, key->role);
   co_return *key;
 }

@@ -1,20 +1,9 @@
 #include "gateway/api/presence.hpp"
 
+#include "gateway/api/path_id.hpp"
 #include "gateway/api/tenant_scope.hpp"
 
 namespace sandgate::api {
-namespace {
-
-// Parses the id in the path; a malformed id is not found.
-template <class Id>
-Id named(const http::Request& request, const char* kind) {
-  const std::string& text = request.param("id");
-  const auto id = Id::parse(text);
-  if (!id) throw Error::not_found(kind, text);
-  return *id;
-}
-
-}  // namespace
 
 Task<void> Presence::check(const http::Request& request) {
   const auto is_below = [&](std::string_view pattern) {
@@ -26,14 +15,14 @@ Task<void> Presence::check(const http::Request& request) {
   if (is_below("/v1/invoices/{id}")) co_return co_await check_invoice(request);
   if (!tenant) co_return;
   if (is_below("/v1/sandboxes/{id}")) {
-    co_await stores_.lifecycle.get(*tenant, named<SandboxId>(request, "sandbox"));
+    co_await stores_.lifecycle.get(*tenant, path_id<SandboxId>(request, "sandbox"));
   } else if (is_below("/v1/snapshots/{id}")) {
-    co_await snapshots_.find(*tenant, named<SnapshotId>(request, "snapshot"));
+    co_await snapshots_.find(*tenant, path_id<SnapshotId>(request, "snapshot"));
   }
 }
 
 Task<void> Presence::check_tenant(const http::Request& request) {
-  const auto id = named<TenantId>(request, "tenant");
+  const auto id = path_id<TenantId>(request, "tenant");
   // An operator may change any tenant. Below a tenant, it sees only the tenant it acts for, if any.
   const bool is_itself =
       request.route == "/v1/tenants/{id}" || request.route == "/v1/tenants/{id}/limits";
@@ -43,7 +32,7 @@ Task<void> Presence::check_tenant(const http::Request& request) {
 }
 
 Task<void> Presence::check_key(const http::Request& request) {
-  const auto id = named<KeyId>(request, "key");
+  const auto id = path_id<KeyId>(request, "key");
   const auto key = co_await stores_.keys.find(id);
   const auto& own = request.caller.tenant;
   if (!key || (own && key->tenant != own)) throw Error::not_found("key", id.value);

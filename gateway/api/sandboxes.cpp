@@ -5,6 +5,7 @@
 #include "gateway/api/judged.hpp"
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/api/path_id.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
@@ -106,10 +107,7 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
 }
 
 SandboxId sandbox_id_of(const http::Request& request) {
-  const std::string& text = request.param("id");
-  const auto id = SandboxId::parse(text);
-  if (!id) throw Error::not_found("sandbox", text);
-  return *id;
+  return path_id<SandboxId>(request, "sandbox");
 }
 
 // Returns the sandbox that an earlier run of this request created, if its backend still has it.

@@ -1,6 +1,7 @@
 #include "gateway/api/snapshots.hpp"
 
 #include "gateway/api/page.hpp"
+#include "gateway/api/path_id.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
@@ -14,10 +15,7 @@ namespace {
 constexpr int64_t kMostCopies = 100;
 
 SnapshotId snapshot_id_of(const http::Request& request) {
-  const std::string& text = request.param("id");
-  const auto id = SnapshotId::parse(text);
-  if (!id) throw Error::not_found("snapshot", text);
-  return *id;
+  return path_id<SnapshotId>(request, "snapshot");
 }
 
 void check_may_create(const http::Request& request) {

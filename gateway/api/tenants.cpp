@@ -2,6 +2,7 @@
 
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/api/path_id.hpp"
 #include "gateway/core/document_reader.hpp"
 
 namespace sandgate::api {
@@ -10,12 +11,7 @@ namespace {
 constexpr TextRule kName{.min = 1, .max = 128};
 constexpr int64_t kMost = 1'000'000'000;
 
-// The tenant in the path; a malformed id is not found.
-TenantId id_of(const http::Request& request) {
-  const auto id = TenantId::parse(request.param("id"));
-  if (!id) throw Error::not_found("tenant", request.param("id"));
-  return *id;
-}
+TenantId id_of(const http::Request& request) { return path_id<TenantId>(request, "tenant"); }
 
 Json tenant_json(const Tenant& tenant) { return to_json(tenant); }
 
