@@ -22,15 +22,15 @@ std::string_view date_line() {
   return {line, length};
 }
 
+bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
+
+}  // namespace
+
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ");
   for (const char c : value) out.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
   out.append("\r\n");
 }
-
-bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
-
-}  // namespace
 
 void append_head(std::string& out, const Response& response, std::string_view request_id,
                  const Framing& framing) {

@@ -15,8 +15,11 @@ struct Framing {
   bool http11 = true;
 };
 
-// Appends the status line and header fields, including the empty line. Control characters in values
-// become spaces, so that no value can inject a line.
+// Appends "Name: value" and the end of the line. Control characters in the value become spaces, so
+// that it cannot inject a line.
+void append_field(std::string& out, std::string_view name, std::string_view value);
+
+// Appends the status line and header fields, including the empty line.
 void append_head(std::string& out, const Response& response, std::string_view request_id,
                  const Framing& framing);
 

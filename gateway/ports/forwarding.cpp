@@ -5,11 +5,14 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/field_text.hpp"
+#include "gateway/http/response_head.hpp"
 #include "gateway/ports/port_token.hpp"
 #include "registry/api_secret.hpp"
 
 namespace sandgate::ports {
 namespace {
+
+using http::append_field;
 
 constexpr std::array<std::string_view, 9> kHopByHop{"Connection",
                                                     "Keep-Alive",
@@ -145,12 +148,6 @@ std::string_view scheme_of(const http::Request& request, bool tls) {
   const auto told = request.headers.find("X-Forwarded-Proto");
   if (told && equal_ignoring_case(*told, "https")) return "https";
   return tls ? "https" : "http";
-}
-
-void append_field(std::string& head, std::string_view name, std::string_view value) {
-  head.append(name).append(": ");
-  for (const char c : value) head.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
-  head.append("\r\n");
 }
 
 std::string forwarded_head(const Forwarding& forwarding) {

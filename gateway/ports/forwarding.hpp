@@ -37,7 +37,4 @@ bool is_hop_by_hop(std::string_view name, const ConnectionNames& connection);
 // "https" if the client connected by TLS or its X-Forwarded-Proto says https, else "http".
 std::string_view scheme_of(const http::Request& request, bool tls);
 
-// Appends "Name: value\r\n" with control characters replaced, so that a value cannot end its line.
-void append_field(std::string& head, std::string_view name, std::string_view value);
-
 }  // namespace sandgate::ports

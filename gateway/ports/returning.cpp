@@ -4,11 +4,14 @@
 #include <array>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/http/response_head.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
 
 namespace sandgate::ports {
 namespace {
+
+using http::append_field;
 
 // Includes "=name=value", which browsers store without a name but send as name=value.
 bool names_token(std::string_view cookie) {
