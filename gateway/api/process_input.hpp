@@ -12,8 +12,9 @@ namespace sandgate::api {
 // any more (it ended or closed its stdin), which is its own affair.
 bool is_lost_input(const Error& failure);
 
-// Write to stdin and close it; a backend that is asked too often is asked again for a while. Return
-// the Error of input that was lost although the process had time to end; empty otherwise.
+// Write to stdin, or close it, again for up to 30 seconds while the backend answers rate_limited.
+// Return the Error of lost input two seconds late, so that the exit of a process that has just
+// ended is told first; empty if nothing was lost.
 Task<std::optional<Error>> write_input(ProcessStream& stream, std::string bytes);
 Task<std::optional<Error>> close_input(ProcessStream& stream);
 

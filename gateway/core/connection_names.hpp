@@ -7,8 +7,8 @@
 
 namespace sandgate {
 
-// The names in the Connection fields of one message (RFC 9110, 7.6.1), which say what else is not
-// forwarded. Split once per message and few, because every field of the message is looked up.
+// The names in the Connection fields of one message (RFC 9110, 7.6.1): further fields that are not
+// forwarded. Split once and limited to kMost, because each field of the message is looked up here.
 class ConnectionNames {
  public:
   static constexpr size_t kMost = 32;

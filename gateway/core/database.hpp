@@ -71,9 +71,8 @@ class Database {
     return run_on<pqxx::work>(*reports_, patience, std::move(work));
   }
 
-  // False after a write failed because the server's disk is full, until a trial that takes some of
-  // the disk succeeds; tried by this function, at most once a second. What else it throws is the
-  // trial's.
+  // Whether the server's disk has room. False once a write found none, until a trial write
+  // succeeds; this function makes the trial, at most once a second, and throws what fails it.
   Task<bool> has_room();
 
   const Options& options() const { return options_; }

@@ -9,7 +9,7 @@
 namespace sandgate {
 
 // Limits the concurrent reports per tenant, so that one tenant cannot occupy all report
-// connections: a few are under way, of which `at_work` have a connection. Thread-safe.
+// connections: of the few that it may have under way, `at_work` use a connection. Thread-safe.
 class ReportPlaces {
  public:
   explicit ReportPlaces(size_t at_work) : most_at_work_(at_work) {}
@@ -18,8 +18,8 @@ class ReportPlaces {
   // particular tenant) is not limited. Throws Error(rate_limited) with retry_after when all places
   // are taken.
   std::shared_ptr<void> take(const std::string& whose);
-  // Waits for a connection's turn, to be held during a call of Database::report() by who has a
-  // place. Throws as take() does when it takes too long.
+  // For who has a place: waits until the tenant may use one more connection. Hold the token during
+  // the call of Database::report(). Throws as take() does after 30 seconds.
   Task<std::shared_ptr<void>> turn(std::string whose);
 
  private:

@@ -53,8 +53,8 @@ class IdempotencyStore {
 std::optional<IdempotentCall> idempotent_call(const Request& request);
 // Throws Error(invalid) for a malformed Idempotency-Key. Call before reading the body.
 void check_idempotency_key(const Request& request);
-// Whether a retry would get no other answer, so that this one may be stored. What a conflict is
-// with may end by itself.
+// Whether an answer of this status may be stored. A failure may not, nor a refusal whose reason may
+// end by itself (a bad key, a used-up budget, a conflict, a limit): a retry may be answered better.
 bool may_be_replayed(int status);
 
 }  // namespace sandgate::http

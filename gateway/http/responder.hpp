@@ -17,7 +17,7 @@ class IncomingBody : public ByteSource {
   // body is read after the answer has begun.
   virtual Task<void> invite() = 0;
   // Sets the minimum pace of the body, see Limits; the default is upload. A slower body ends the
-  // connection.
+  // connection. At leisure there is none: only Limits::body_timeout of silence does.
   enum class Speed { whole, upload, leisure };
   virtual void expect(Speed) {}
 };

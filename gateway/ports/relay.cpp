@@ -101,7 +101,7 @@ Task<void> Relay::gather_body() {
     }
     co_return;
   }
-  // The program decides how long the client may pause.
+  // It may come as slowly as somebody types.
   body_.expect(http::IncomingBody::Speed::leisure);
   co_await body_.invite();
   streams_ = true;

@@ -17,8 +17,8 @@ namespace sandgate::compat::e2b {
 // malformed message, Error(unsupported) for other codecs and compression.
 Json message_of(const http::Request& request);
 
-// Reads the messages of a streamed request, each at most kMost bytes. There may be any time between
-// two messages, but a long one that has begun must arrive at the pace.
+// Reads the messages of a streamed request, each at most kMost bytes. They may be as far apart as a
+// body may be silent (Limits::body_timeout), but a long one that has begun must arrive at the pace.
 class MessageSource {
  public:
   static constexpr size_t kMost = 4 << 20;
