@@ -121,10 +121,7 @@ Task<std::optional<bool>> Control::internet_asked_for(SandboxId sandbox) {
   auto read = [sandbox](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, sandbox); };
   auto reading = parts_.database.run(std::move(read));
   const Json wishes = co_await std::move(reading);
-  const Json network = wishes.value("network", Json::object());
-  const std::string fallback = network.value("default", "");
-  if (fallback.empty()) co_return std::nullopt;
-  co_return fallback == "allow";
+  co_return internet_from(wishes);
 }
 
 Task<http::Response> Control::get(http::Request& request) {

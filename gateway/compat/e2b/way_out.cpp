@@ -47,4 +47,10 @@ Json way_out_from(ObjectReader& reader, std::optional<bool> internet) {
   return policy;
 }
 
+std::optional<bool> internet_from(const Json& wishes) {
+  const Json network = wishes.value("network", Json());
+  const Json fallback = network.is_object() ? network.value("default", Json()) : Json();
+  return fallback.is_string() ? std::optional(fallback == "allow") : std::nullopt;
+}
+
 }  // namespace sandgate::compat::e2b

@@ -11,6 +11,10 @@ namespace sandgate::compat::e2b {
 // addresses, since our rules name a port, and those that deny less than all.
 Json way_out_from(ObjectReader& reader, std::optional<bool> internet);
 
+// The reverse: allow_internet_access as a sandbox's wishes say it, which are the members of its
+// create in the v1 API. Empty if they do not. What is null there was never asked for.
+std::optional<bool> internet_from(const Json& wishes);
+
 // Whether the value is absent or empty, so that it requests nothing.
 bool asks_for_nothing(const Json* value);
 

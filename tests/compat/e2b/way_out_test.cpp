@@ -45,5 +45,14 @@ TEST(WayOut, RefusesWhatItCannotKeep) {
   EXPECT_EQ(asked(R"({"denyOut":"0.0.0.0/0"})"), "/denyOut");
 }
 
+TEST(WayOut, IsToldAsItWasAskedFor) {
+  const auto told = [](const char* wishes) { return internet_from(Json::parse(wishes)); };
+  EXPECT_EQ(told(R"({"network":{"default":"allow"}})"), true);
+  EXPECT_EQ(told(R"({"network":{"default":"deny","allow":["a.example:443"]}})"), false);
+  for (const char* silent : {"{}", R"({"network":null})", R"({"network":{"allow":[]}})",
+                             R"({"network":{"default":null}})"})
+    EXPECT_EQ(told(silent), std::nullopt) << silent;
+}
+
 }  // namespace
 }  // namespace sandgate::compat::e2b
