@@ -63,11 +63,10 @@ http::Response PortGate::refuse_method(const http::Request& request) {
 Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody& body) {
   request.route = "/p/{id}/{port}";
   if (is_refused_method(request)) co_return refuse_method(request);
-  try {
-    co_return co_await admit(request, body);
-  } catch (const Error& error) {
-    co_return http::problem(error, request.id);
-  }
+  auto admitting = admit(request, body);
+  auto outcome = co_await attempt(std::move(admitting));
+  if (const auto* error = std::get_if<Error>(&outcome)) co_return http::problem(*error, request.id);
+  co_return std::get<http::Response>(std::move(outcome));
 }
 
 Task<PortStore::Shared> PortGate::row_of(const SandboxId& sandbox, uint16_t port) {

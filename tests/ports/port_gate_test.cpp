@@ -19,6 +19,7 @@ class ClosedAccess : public SandboxAccess {
     co_return OpenSandbox{};
   }
   Task<Error> judge(TenantId, SandboxId, Error failure) override {
+    if (broken) throw std::logic_error("unforeseen");
     if (failure.code == ErrorCode::not_found && ended) {
       failure = Error(ErrorCode::conflict, "the sandbox is stopped");
       failure.details = {{"state", "stopped"}};
@@ -29,7 +30,7 @@ class ClosedAccess : public SandboxAccess {
 
   http::Caller asked;
   Error refusal{ErrorCode::conflict, "the sandbox is paused"};
-  bool ended = false;
+  bool ended = false, broken = false;
 };
 
 class NoApi : public http::Responder {
@@ -149,6 +150,12 @@ TEST_F(PortGateTest, ThePortsOfWhatHasEndedAreClosedToEveryone) {
   EXPECT_EQ(ask(box, "80"), 404);
   EXPECT_EQ(ask(box, "80", "?sandgate_token=wrong"), 404);
   EXPECT_FALSE(access.asked.tenant) << "nobody was let through";
+}
+
+TEST_F(PortGateTest, AnswersAfterAnUnforeseenFailure) {
+  open(80, Access::token, "0");
+  access.broken = true;
+  EXPECT_EQ(ask(box, "80"), 503);
 }
 
 TEST_F(PortGateTest, LeadsToEveryPortWhereAllAreOpen) {
