@@ -14,11 +14,15 @@ using std::chrono::steady_clock;
 
 constexpr std::chrono::minutes kForgotten{10};
 constexpr std::chrono::seconds kLook{1};
+constexpr size_t kEventBytes = 512;  // memory of an event beside its text
 
 }  // namespace
 
 struct Watchers::Watcher {
+  Watcher(http::BodyRoom& of, OpenSandbox in) : box(std::move(in)), room(of) {}
+
   OpenSandbox box;
+  http::BodyRoom& room;
   std::unique_ptr<FileWatch> watch;
   std::string directory;
   std::shared_ptr<void> permit;
@@ -26,6 +30,7 @@ struct Watchers::Watcher {
   std::mutex mutex;  // guards the members below
   std::deque<Json> events;
   size_t bytes = 0;  // size of `events` as text
+  std::optional<http::BodyRoom::Seat> seat;  // of `events`
   std::optional<Error> failure;
   bool removed = false;
   steady_clock::time_point asked_at = steady_clock::now();
@@ -41,9 +46,19 @@ struct Watchers::Watcher {
       bytes += json_text(event).size();
       events.push_back(std::move(event));
     }
-    if (events.size() <= kMaxEvents && bytes <= kMaxBytes) return;
-    events.clear();
+    if (!seat) seat.emplace(room, box.tenant.value);
+    if (events.size() <= kMaxEvents && bytes <= kMaxBytes &&
+        seat->try_grow_to(bytes + events.size() * kEventBytes))
+      return;
+    drop();
     throw Error(ErrorCode::unavailable, "events were not read");
+  }
+
+  // The caller holds the mutex.
+  void drop() {
+    events.clear();
+    bytes = 0;
+    seat.reset();
   }
 
   void fail(Error error) {
@@ -55,8 +70,7 @@ struct Watchers::Watcher {
 std::string Watchers::add(asio::any_io_executor executor, OpenSandbox box,
                           std::unique_ptr<FileWatch> watch, std::string directory,
                           std::shared_ptr<void> permit) {
-  auto watcher = std::make_shared<Watcher>();
-  watcher->box = std::move(box);
+  auto watcher = std::make_shared<Watcher>(room_, std::move(box));
   watcher->box.activity.reset();
   watcher->watch = std::move(watch);
   watcher->directory = std::move(directory);
@@ -112,8 +126,7 @@ std::vector<Json> Watchers::take(const SandboxId& sandbox, const std::string& wa
   found->asked_at = steady_clock::now();
   std::vector<Json> events(std::make_move_iterator(found->events.begin()),
                            std::make_move_iterator(found->events.end()));
-  found->events.clear();
-  found->bytes = 0;
+  found->drop();
   if (events.empty() && found->failure) throw *found->failure;
   return events;
 }

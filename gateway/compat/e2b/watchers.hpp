@@ -6,6 +6,7 @@
 #include <string>
 
 #include "gateway/core/json_reader.hpp"
+#include "gateway/http/body_room.hpp"
 #include "gateway/sandboxes/access.hpp"
 #include "providers/file_watch.hpp"
 
@@ -16,6 +17,10 @@ namespace sandgate::compat::e2b {
 class Watchers {
  public:
   static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
+
+  Watchers() : Watchers({.free = 0, .all = 256u << 20, .of_one = 32u << 20}) {}
+  // `room` bounds the memory of the events that were not polled yet.
+  explicit Watchers(http::BodyRoom::Options room) : room_(room) {}
 
   // Returns the id of a new watcher. `directory` is absolute; names in events are relative to it.
   // `executor` is that of the loop that started the watch. `permit` is held while the watcher
@@ -35,6 +40,7 @@ class Watchers {
   Task<void> run(Shared watcher, std::string id);
   static Task<void> gather(Shared watcher);
 
+  http::BodyRoom room_;
   std::mutex mutex_;
   std::map<std::string, Shared> watchers_;
 };

@@ -14,6 +14,20 @@ class QuietWatch : public FileWatch {
   }
 };
 
+// Of a directory in which a file is written this often at once.
+class BusyWatch : public QuietWatch {
+ public:
+  explicit BusyWatch(int writes) : left_(writes) {}
+  Task<std::optional<FileChange>> next() override {
+    if (left_-- > 0) co_return FileChange{.path = "/written"};
+    auto quiet = QuietWatch::next();
+    co_return co_await std::move(quiet);
+  }
+
+ private:
+  int left_;
+};
+
 TEST(Watchers, CountAmongTheStreamsUntilTheyAreRemoved) {
   asio::io_context loop;
   Watchers watchers;
@@ -29,6 +43,25 @@ TEST(Watchers, CountAmongTheStreamsUntilTheyAreRemoved) {
   // Ends when all work has ended.
   loop.run_for(std::chrono::seconds(10));
   EXPECT_TRUE(held.expired());
+}
+
+TEST(Watchers, OfATenantShareTheRoomForEvents) {
+  asio::io_context loop;
+  Watchers watchers({.free = 0, .all = 1 << 20, .of_one = 4000});
+  const SandboxId box = SandboxId::make();
+  const auto watch = [&] {
+    const std::string id = watchers.add(loop.get_executor(), {.id = box},
+                                        std::make_unique<BusyWatch>(5), "/", nullptr);
+    loop.run_for(std::chrono::milliseconds(10));
+    return id;
+  };
+  const std::string first = watch(), second = watch();
+  EXPECT_EQ(watchers.take(box, first).size(), 5u);
+  EXPECT_THROW(watchers.take(box, second), Error);
+  const std::string third = watch();
+  EXPECT_EQ(watchers.take(box, third).size(), 5u);
+  for (const std::string& id : {first, second, third}) watchers.remove(box, id);
+  loop.run_for(std::chrono::seconds(10));
 }
 
 }  // namespace
