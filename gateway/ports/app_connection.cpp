@@ -70,7 +70,10 @@ Task<size_t> AppConnection::read() {
     const size_t room = kBufferBytes - end_;
     const ssize_t got = ::recv(socket_.native_handle(), buffer_.get() + end_, room, MSG_DONTWAIT);
     if (got < 0 && is_later()) continue;
-    if (got < 0) refused_ = refused_ || errno == ECONNREFUSED;
+    if (got < 0) {
+      broken_ = true;
+      refused_ = refused_ || errno == ECONNREFUSED;
+    }
     if (got <= 0) co_return 0;
     drained_ = static_cast<size_t>(got) < room;
     end_ += static_cast<size_t>(got);
@@ -83,6 +86,8 @@ Task<size_t> AppConnection::read_secure() {
   const auto [failure, got] = co_await tls_->async_read_some(room, kAsTuple);
   if (given_up_) throw overdue();
   if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
+  // Many programs end TLS by closing the connection alone.
+  broken_ = failure && failure != asio::error::eof && failure != asio::ssl::error::stream_truncated;
   end_ += failure ? 0 : got;
   co_return failure ? 0 : got;
 }

@@ -42,6 +42,8 @@ class AppConnection {
   // Cancels the read and write in progress; they throw Error(timeout), and so do later ones.
   void give_up();
 
+  // Whether the last read() found the connection broken, not closed.
+  bool broken() const { return broken_; }
   // Whether the connection was refused.
   bool refused() const { return refused_; }
   // Whether it cannot serve another request: it was closed or given up, or has sent unrequested
@@ -72,7 +74,7 @@ class AppConnection {
   std::optional<asio::ssl::stream<Socket&>> tls_;
   std::unique_ptr<char[]> buffer_{new char[kBufferBytes]};
   size_t begin_ = 0, end_ = 0;
-  bool given_up_ = false, refused_ = false, drained_ = true;
+  bool given_up_ = false, broken_ = false, refused_ = false, drained_ = true;
 };
 
 }  // namespace sandgate::ports

@@ -356,6 +356,7 @@ Task<void> Relay::pass_rest(std::string head) {
     const size_t got = co_await hear();
     if (got == 0) break;
   }
+  if (app_->broken()) throw cut_off();
   if (chunked) co_await pass("0\r\n\r\n", "", "");
 }
 

@@ -6,6 +6,8 @@ import base64
 import hashlib
 import http.server
 import json
+import os
+import socket
 import struct
 import sys
 import threading
@@ -153,6 +155,13 @@ class App(http.server.BaseHTTPRequestHandler):
     def on_cut(self, query):
         self.close_connection = True
         self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+
+    def on_broken(self, query):
+        """Ends by a reset what only the connection's end delimits."""
+        self.close_connection = True
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
+        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        os.close(self.connection.detach())
 
     def on_raw(self, query):
         self.close_connection = True

@@ -187,8 +187,9 @@ class PortsTest(PortsCase):
             self.assertEqual(answer.status, 503, wrong[:60])
 
     def test_a_cut_answer_is_seen_to_be_cut(self):
-        with self.assertRaises((http.client.IncompleteRead, ConnectionResetError)):
-            self.get("/cut")
+        for path in ("/cut", "/broken"):
+            with self.assertRaises((http.client.IncompleteRead, ConnectionResetError)):
+                self.get(path)
 
     def test_never_reads_the_upload(self):
         before = self.worker_memory()
