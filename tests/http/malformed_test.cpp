@@ -89,7 +89,7 @@ std::vector<Malformed> malformed_heads() {
       {"not UTF-8 in the query", "GET /hello?a=%c3%28 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"authority form", "CONNECT host:80 HTTP/1.1\r\nHost: x\r\n\r\n", 400},
       {"fragment", "GET /hello#a HTTP/1.1\r\nHost: x\r\n\r\n", 400},
-      {"long target", "GET /" + std::string(9000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
+      {"long target", "GET /" + std::string(14000, 'a') + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
       {"long header", kGet + "X-A: " + std::string(20000, 'a') + "\r\n\r\n", 431},
       {"endless request line", std::string(30000, 'A'), 431},
       {"endless target", "GET /" + std::string(30000, 'a'), 414},
@@ -143,6 +143,15 @@ TEST(Malformed, AHeadMayBeAsLongAsConfigured) {
   RawClient client(server.port());
   EXPECT_EQ(client.ask(with(150'000)).status, 200);
   EXPECT_EQ(client.ask(with(250'000)).status, 431);
+}
+
+TEST(Malformed, ATargetHoldsTheLongestPathOfAFile) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  std::string path = "a";
+  for (int i = 0; i < 2047; ++i) path += "%C3%A9";
+  const std::string target = "/hello?path=" + path + "&recursive=true";
+  EXPECT_EQ(client.ask("GET " + target + " HTTP/1.1\r\nHost: x\r\n\r\n").status, 200);
 }
 
 TEST(Malformed, OddButValidRequestsAreAnswered) {
