@@ -98,7 +98,9 @@ struct NameLookup::State : std::enable_shared_from_this<State> {
   std::list<std::shared_ptr<Question>> waiting;
 };
 
-NameLookup::NameLookup() : NameLookup(&host_addresses, {}) {}
+NameLookup::NameLookup()
+    : NameLookup([](const std::string& host) { return host_addresses(host).value_or(Addresses()); },
+                 {}) {}
 NameLookup::NameLookup(Ask ask, Limits limits)
     : state_(std::make_shared<State>(std::move(ask), limits)) {}
 

@@ -24,8 +24,8 @@ class NameLookup {
   NameLookup();  // uses the system's resolver
   NameLookup(Ask ask, Limits limits);
 
-  // Returns empty if the name does not exist; an address literal is returned as it is. `trusted`:
-  // the name is the operator's and not limited by for_tenants.
+  // Returns empty if the name does not exist or the resolver fails; an address literal is returned
+  // as it is. `trusted`: the name is the operator's and not limited by for_tenants.
   Task<Addresses> find(std::string host, bool trusted);
 
   // The instance that the process shares.

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,8 +9,9 @@ namespace sandgate {
 
 using HostAddresses = std::vector<asio::ip::address>;
 
-// Resolves a name with the system resolver; empty if the resolver fails. Blocks for as long as the
+// Resolves a name with the system resolver. Returns no addresses if the name has none, and nothing
+// if that is unknown, because no name server answered or one failed. Blocks for as long as the
 // resolver takes and cannot be cancelled.
-HostAddresses host_addresses(const std::string& host);
+std::optional<HostAddresses> host_addresses(const std::string& host);
 
 }  // namespace sandgate

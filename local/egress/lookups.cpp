@@ -51,7 +51,7 @@ void Lookups::start(const std::string& sandbox, Queue& queue) {
   ++tenants_[queue.tenant];
   ++running_;
   asio::post(threads_, [this, lookup, sandbox, tenant = queue.tenant] {
-    Addresses found = find_(lookup->name);
+    auto found = find_(lookup->name);
     asio::post(loop_, [this, lookup, sandbox, tenant, found = std::move(found)]() mutable {
       lookup->found = std::move(found);
       lookup->over.cancel();

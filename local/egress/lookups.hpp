@@ -18,7 +18,8 @@ using Addresses = HostAddresses;
 // the loop's thread only.
 class Lookups {
  public:
-  using Find = std::function<Addresses(const std::string& name)>;  // called on the threads
+  // Called on the threads; as host_addresses().
+  using Find = std::function<std::optional<Addresses>(const std::string& name)>;
   struct Limits {
     size_t threads = 64, of_tenant = 32, of_sandbox = 4;
     std::chrono::milliseconds patience{10'000};
@@ -29,8 +30,8 @@ class Lookups {
 
   Lookups(asio::io_context& loop, Limits limits, Find find = host_addresses);
 
-  // Returns the addresses of a name, none when it does not exist; empty when no answer came in
-  // time.
+  // Returns the addresses of a name, none when it does not exist; empty when no resolver told that
+  // in time.
   Task<std::optional<Addresses>> addresses_of(Asker asker, std::string name);
 
  private:

@@ -25,8 +25,8 @@ class DialTest : public ::testing::Test {
     loop_.poll();
   }
 
-  // What dialling a name of these addresses comes to.
-  std::string dialled(Addresses addresses, uint16_t port) {
+  // What dialling a name of these addresses comes to; empty: the resolver fails.
+  std::string dialled(std::optional<Addresses> addresses, uint16_t port) {
     found_ = std::move(addresses);
     std::string reason = "nothing";
     auto connection = std::make_shared<Connection>(box_, Socket(loop_));
@@ -59,7 +59,7 @@ class DialTest : public ::testing::Test {
  private:
   TempDirectory directory_;
   asio::io_context loop_{1};
-  Addresses found_;
+  std::optional<Addresses> found_;
   std::list<Socket> fillers_;
   Lookups lookups_{loop_, {.threads = 1}, [this](const std::string&) { return found_; }};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
@@ -75,7 +75,7 @@ TEST_F(DialTest, ASilentAddressLeavesTimeForTheNext) {
   const uint16_t port = door.local_endpoint().port();
   const auto quiet = silent(first, port);
   const auto begin = std::chrono::steady_clock::now();
-  EXPECT_EQ(dialled({first, second}, port), "");
+  EXPECT_EQ(dialled(Addresses{first, second}, port), "");
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(took, std::chrono::seconds(3)) << "the control: the first did not answer";
   EXPECT_LT(took, std::chrono::seconds(8));
@@ -84,9 +84,10 @@ TEST_F(DialTest, ASilentAddressLeavesTimeForTheNext) {
 TEST_F(DialTest, SaysWhyThereIsNoConnection) {
   const Acceptor door = open_door();
   const uint16_t port = door.local_endpoint().port();
-  EXPECT_EQ(dialled({}, port), "no_such_name");
-  EXPECT_EQ(dialled({asio::ip::make_address("10.0.0.1")}, port), "private_address");
-  EXPECT_EQ(dialled({asio::ip::make_address("127.0.0.3")}, port), "unreachable");
+  EXPECT_EQ(dialled(std::nullopt, port), "no_answer");
+  EXPECT_EQ(dialled(Addresses(), port), "no_such_name");
+  EXPECT_EQ(dialled(Addresses{asio::ip::make_address("10.0.0.1")}, port), "private_address");
+  EXPECT_EQ(dialled(Addresses{asio::ip::make_address("127.0.0.3")}, port), "unreachable");
 }
 
 }  // namespace
