@@ -28,6 +28,11 @@ void IdRanges::adopt(uint32_t base) {
   taken_.insert(base);
 }
 
+bool IdRanges::is_taken(uint32_t base) {
+  std::lock_guard lock(mutex_);
+  return overlaps(base);
+}
+
 void IdRanges::release(uint32_t base) {
   std::lock_guard lock(mutex_);
   taken_.erase(base);

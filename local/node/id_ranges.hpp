@@ -13,6 +13,7 @@ class IdRanges {
   uint32_t take();  // returns the base of the lowest free range; throws Error(no_capacity)
   void adopt(uint32_t base);  // marks a range of an adopted sandbox; may be outside first..count
   void release(uint32_t base);
+  bool is_taken(uint32_t base);  // whether an id of the range at `base` belongs to a taken one
 
  private:
   bool overlaps(uint32_t base) const;

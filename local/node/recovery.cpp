@@ -63,12 +63,13 @@ LivePtr Supervisor::adopt(const JournalRecord& record) {
 }
 
 // Killing the first process ends all others of its pid namespace. The id range and control groups
-// find processes whose pid was never recorded.
+// find processes whose pid was never recorded. An entry that could not be removed at its time may
+// name a range that another sandbox has by now.
 void Supervisor::sweep(const JournalRecord& record) {
   Fd first = open_first_process(record);
   if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
   if (first) kill_by_pidfd(first);
-  if (record.id_base != 0) kill_id_range(record.id_base);
+  if (record.id_base != 0 && !ranges_.is_taken(record.id_base)) kill_id_range(record.id_base);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);
   journal_.remove(record.id);
@@ -136,22 +137,22 @@ void Supervisor::try_out() {
   }
 }
 
+// What runs comes first: it waits for its way out, and sweeping must know which ranges it has.
 void Supervisor::recover() {
   std::vector<LivePtr> adopted;
-  size_t swept = 0;
-  for (const JournalRecord& record : journal_.read_all()) {
-    if (LivePtr live = adopt(record)) {
+  std::vector<JournalRecord> left;
+  for (JournalRecord& record : journal_.read_all()) {
+    if (LivePtr live = adopt(record))
       adopted.push_back(std::move(live));
-    } else {
-      sweep(record);
-      ++swept;
-    }
+    else
+      left.push_back(std::move(record));
   }
-  sweep_strays();
-  if (adopted.size() + swept > 0)
-    log::info("recovered", {{"adopted", adopted.size()}, {"swept", swept}});
   reopening_ = std::jthread(
       [this, adopted](const std::stop_token& stop) { reopen_ways_out(adopted, stop); });
+  for (const JournalRecord& record : left) sweep(record);
+  sweep_strays();
+  if (adopted.size() + left.size() > 0)
+    log::info("recovered", {{"adopted", adopted.size()}, {"swept", left.size()}});
 }
 
 }  // namespace sandgate

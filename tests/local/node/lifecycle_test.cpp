@@ -192,6 +192,23 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
   expect_clean(before);
 }
 
+// An entry that could not be removed when its sandbox ended, and whose ids were given out again.
+TEST_F(LifecycleTest, AnEntryThatWasLeftCostsNobodyElseTheirProcesses) {
+  const std::string lives = node().create(), stale = "sbstale";
+  JournalRecord record = node().record(lives);
+  node().kill();
+  record.id = stale;
+  record.start_time = 1;
+  record.cgroups.clear();
+  const std::string directory = node().run_dir() + "/sandboxes/" + stale;
+  std::filesystem::create_directories(directory);
+  std::ofstream(directory + "/sandbox.json") << to_json(record).dump();
+  node().start();
+  EXPECT_FALSE(std::filesystem::exists(directory)) << "it was swept";
+  EXPECT_EQ(node().shell(lives, "echo ok").out, "ok\n");
+  EXPECT_FALSE(is_gone(lives));
+}
+
 TEST_F(LifecycleTest, ANodeKilledWhileCreatingLeavesNothing) {
   HostState before = node().host_state();
   for (int round = 0; round < 6; ++round) {
