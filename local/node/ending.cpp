@@ -95,17 +95,17 @@ std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
     return known ? std::optional(known->counted) : std::nullopt;
   }
   stop(*live, doomed.patience);
-  const SandboxMetrics counted = usage_until(*live, clock_.now());
+  const SandboxMetrics counted = usage_until(live->record, clock_.now());
   // Before the sandbox is gone, so that its usage is never missing.
   ends_.remember(id, {counted});
   end(live);
   return counted;
 }
 
-SandboxMetrics Supervisor::usage_until(const LiveSandbox& live, Time end) const {
+SandboxMetrics Supervisor::usage_until(const JournalRecord& record, Time end) const {
   SandboxMetrics counted;
-  counted.cpu_micros = cgroups_->cpu_micros(live.record.cgroups);
-  counted.egress_bytes = egress::read_byte_count(byte_count_of(live.record.id));
+  counted.cpu_micros = cgroups_->cpu_micros(record.cgroups);
+  counted.egress_bytes = egress::read_byte_count(byte_count_of(record.id));
   counted.sampled_at = end;
   return counted;
 }
@@ -114,10 +114,14 @@ SandboxMetrics Supervisor::usage_until(const LiveSandbox& live, Time end) const 
 // nobody waited for it.
 void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
+  keep_end(live.record, died_at, /*died=*/!live.killed);
+}
+
+void Supervisor::keep_end(const JournalRecord& record, Time end, bool died) {
   try {
-    ends_.remember(live.record.id, {usage_until(live, died_at), /*died=*/!live.killed});
+    ends_.remember(record.id, {usage_until(record, end), died});
   } catch (const std::exception& failure) {
-    log::warn("a death is not kept", {{"sandbox", live.record.id}, {"reason", failure.what()}});
+    log::warn("a death is not kept", {{"sandbox", record.id}, {"reason", failure.what()}});
   }
 }
 

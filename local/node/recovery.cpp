@@ -4,6 +4,7 @@
 #include <poll.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <filesystem>
 #include <optional>
@@ -60,6 +61,18 @@ LivePtr Supervisor::adopt(const JournalRecord& record) {
   table_.enter(live);
   watcher_.add(record.id, live->pidfd.get());
   return live;
+}
+
+// Without its control groups the counters are unknown: they are of an earlier boot, or a node died
+// amid removing the traces and had noted the end before.
+void Supervisor::note_missed_end(const JournalRecord& record) {
+  if (record.state != RecordState::running || ends_.find(record.id)) return;
+  const auto is_there = [](const std::string& group) {
+    std::error_code unknown;
+    return std::filesystem::exists(group, unknown);
+  };
+  if (record.cgroups.empty() || !std::ranges::all_of(record.cgroups, is_there)) return;
+  keep_end(record, clock_.now(), /*died=*/true);
 }
 
 // Killing the first process ends all others of its pid namespace. The id range and control groups
@@ -149,7 +162,10 @@ void Supervisor::recover() {
   }
   reopening_ = std::jthread(
       [this, adopted](const std::stop_token& stop) { reopen_ways_out(adopted, stop); });
-  for (const JournalRecord& record : left) sweep(record);
+  for (const JournalRecord& record : left) {
+    note_missed_end(record);
+    sweep(record);
+  }
   sweep_strays();
   if (adopted.size() + left.size() > 0)
     log::info("recovered", {{"adopted", adopted.size()}, {"swept", left.size()}});

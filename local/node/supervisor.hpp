@@ -126,9 +126,10 @@ class Supervisor {
   // Throws Error(timeout).
   Doomed hold_to_end(const std::string& id, std::chrono::milliseconds patience) const;
   void remove_traces(const LivePtr& live);
-  SandboxMetrics usage_until(const LiveSandbox& live, Time end) const;
+  SandboxMetrics usage_until(const JournalRecord& record, Time end) const;
   // Remembers the usage of a sandbox that died at that time, unless its end is remembered.
   void note_death(const LiveSandbox& live, Time died_at);
+  void keep_end(const JournalRecord& record, Time end, bool died);  // logs failures
   // Called by the watcher.
   void on_exit(const std::string& id);
   void end_expired();
@@ -138,6 +139,9 @@ class Supervisor {
   void try_out();
   std::optional<StepError> try_disk(DiskKind disk, const std::string& empty_image);
   LivePtr adopt(const JournalRecord& record);  // null: it no longer runs
+  // Remembers the usage of a sandbox that ended while no node ran. When that was is unknown; now it
+  // is noticed.
+  void note_missed_end(const JournalRecord& record);
   void sweep(const JournalRecord& record);
   void sweep_strays();
 

@@ -167,8 +167,8 @@ TEST_F(LifecycleTest, AStrangerWithTheSamePidIsLeftAlone) {
   };
   const pid_t stranger = become_strangers(id, false), taken = become_strangers(control, true);
   node().start();
-  EXPECT_FALSE(run(node().provider().find(id)));
-  EXPECT_TRUE(run(node().provider().find(control)));
+  EXPECT_TRUE(is_gone(id));
+  EXPECT_FALSE(is_gone(control));
   run(node().provider().kill(control));
   EXPECT_EQ(waitpid(taken, nullptr, 0), taken) << "the control: this one was believed";
   EXPECT_EQ(waitpid(stranger, nullptr, WNOHANG), 0);
@@ -185,8 +185,8 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
   ASSERT_TRUE(eventually([&] { return ::kill(static_cast<pid_t>(record.pid), 0) != 0; }));
   std::filesystem::create_directories(node().run_dir() + "/sandboxes/sbhalfmade");
   node().start();
-  EXPECT_FALSE(run(node().provider().find(died)));
-  EXPECT_TRUE(run(node().provider().find(lives)));
+  EXPECT_TRUE(is_gone(died));
+  EXPECT_FALSE(is_gone(lives));
   EXPECT_TRUE(eventually([&] { return images_left() == 1; }));
   run(node().provider().kill(lives));
   expect_clean(before);

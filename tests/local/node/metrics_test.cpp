@@ -75,6 +75,27 @@ TEST_F(MetricsTest, WhatADeadOneHadCountedIsKnownWithTheTimeOfItsDeath) {
   EXPECT_EQ(run(node_->provider().finish(id)).sampled_at, found->counted->sampled_at);
 }
 
+TEST_F(MetricsTest, WhatDiedWithoutANodeIsCountedByTheNext) {
+  const std::string id = node_->create();
+  node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
+  const auto pid = static_cast<pid_t>(node_->record(id).pid);
+  node_->kill();
+  ASSERT_EQ(::kill(pid, SIGKILL), 0);
+  ASSERT_TRUE(eventually([&] { return ::kill(pid, 0) != 0; }));
+  const Time noticed = SystemClock().now();
+  node_->start();
+  const auto found = run(node_->provider().find(id));
+  ASSERT_TRUE(found && found->counted);
+  EXPECT_EQ(found->state, BackendState::gone);
+  EXPECT_TRUE(found->died);
+  EXPECT_GT(found->counted->cpu_micros, 400'000);
+  EXPECT_GE(found->counted->sampled_at, noticed);
+  EXPECT_EQ(run(node_->provider().deaths()), std::vector<std::string>{id});
+  node_->kill();
+  node_->start();
+  EXPECT_EQ(run(node_->provider().finish(id)).sampled_at, found->counted->sampled_at) << "once";
+}
+
 TEST_F(MetricsTest, OfWhatEndsMeanwhileThereAreNone) {
   const std::string id = node_->create();
   const std::filesystem::path home = node_->run_dir() + "/sandboxes/" + id;
