@@ -4,6 +4,7 @@
 #include <linux/netlink.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -89,6 +90,9 @@ void lock_down(uid_t uid) {
     check(setresgid(uid, uid, uid), "group");
     check(setresuid(uid, uid, uid), "user");
   }
+  // A process that hangs would keep its sandboxes' ports from the next node. A change of user
+  // resets this.
+  check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "end with the node");
   check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
   check(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0), "no new privileges");
   allow_reading_only(readable_places());

@@ -8,7 +8,8 @@ namespace sandgate::egress {
 // the system calls of kAllowedCalls, so it starts no programs or processes and uses no namespaces,
 // mounts, raw packets or BPF. With Landlock it may open only the directories that name resolution
 // and certificate trust need, for reading. Applies to the calling thread and threads it starts
-// later. Throws StepError.
+// later. From then on the kernel kills the process when the thread that started it ends. Throws
+// StepError.
 void lock_down(uid_t uid);
 
 }  // namespace sandgate::egress

@@ -13,7 +13,8 @@ struct EgressProcess {
 };
 
 // Starts this program again as `egress`, with one end of a control socket, the listener for serve
-// and the settings; it inherits no other descriptors. Throws StepError.
+// and the settings; it inherits no other descriptors. It ends with the calling thread. Throws
+// StepError.
 EgressProcess start_egress(int listener, const Json& settings);
 
 }  // namespace sandgate

@@ -80,6 +80,19 @@ def test_a_killed_node_comes_back():
     world.end(box)
 
 
+def test_a_killed_node_takes_an_egress_process_that_hangs_along():
+    """Which would keep the ports inside that the next one needs."""
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert world.curl(box, url)["stdout"] == "hello from outside\n"
+    os.kill(world.egress_pid(), signal.SIGSTOP)
+    starts = world.server.log().count("node ready")
+    world.server.kill("node")
+    wait_until(lambda: world.server.log().count("node ready") > starts, 20, "a new node")
+    wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 20, "the way out is open again")
+    world.end(box)
+
+
 def test_what_a_sandbox_is_sent_is_no_egress():
     box = world.box(f"api.test.example:{web.port}")
     counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
