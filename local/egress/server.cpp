@@ -65,7 +65,9 @@ bool Server::obey_waiting() {
 }
 
 void Server::handle(ControlMessage message) {
-  const std::string verb = text_of(message.body, "verb"), id = text_of(message.body, "id");
+  const std::string verb = text_of(message.body, "verb");
+  if (verb == "ping") return;
+  const std::string id = text_of(message.body, "id");
   if (verb == "attach") attach(id, std::move(message));
   const auto found = boxes_.find(id);
   if (found == boxes_.end()) return;

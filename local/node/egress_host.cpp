@@ -1,5 +1,6 @@
 #include "local/node/egress_host.hpp"
 
+#include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -14,6 +15,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
+constexpr std::chrono::milliseconds kSilence{5'000};  // after which the process is asked
+constexpr int kMostSilences = 3;  // in a row
 constexpr std::chrono::milliseconds kFirstPause{20};
 
 Json egress_settings(const NodeSettings& settings) {
@@ -22,6 +25,11 @@ Json egress_settings(const NodeSettings& settings) {
           {"private_cidrs", settings.private_cidrs},
           {"authorities", settings.egress_authorities},
           {"log", log::settings()}};
+}
+
+bool speaks_within(std::chrono::milliseconds patience, int control) {
+  pollfd spoken{control, POLLIN, 0};
+  return poll(&spoken, 1, static_cast<int>(patience.count())) > 0;
 }
 
 }  // namespace
@@ -69,16 +77,21 @@ void EgressHost::keep_running(std::stop_token stop) {
   }
 }
 
-// Handles the process's packets until it ends. The lock is released while waiting for packets.
+// Handles the process's packets until it ends or hangs. The lock is released while waiting for
+// packets. Silences are counted, not timed: after a standstill of the whole machine there is one.
 void EgressHost::live_with(std::unique_lock<std::mutex>& lock) {
   for (const auto& [id, attached] : attached_) tell_of(id, attached);
   const int control = process_.control.get();
-  for (;;) {
+  for (int silences = 0; silences < kMostSilences;) {
     lock.unlock();
-    const auto message = egress::receive_control(control);
+    const bool speaks = speaks_within(kSilence, control);
+    const auto message = speaks ? egress::receive_control(control) : std::nullopt;
     lock.lock();
-    if (!message) break;
-    hear(message->body);
+    if (speaks && !message) break;
+    silences = message ? 0 : silences + 1;
+    if (message) hear(message->body);
+    if (silences > 0) tell({{"verb", "ping"}});
+    if (silences == kMostSilences) log::error("egress process hangs");
   }
   kill(process_.pid, SIGKILL);
   waitpid(process_.pid, nullptr, 0);

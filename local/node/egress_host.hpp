@@ -21,8 +21,9 @@ bool has_way_out(const NetworkPolicy& network);
 bool wants_way_out(const SandboxOrder& order);
 
 // Supervises the egress process of a node: keeps it running and tells it which running sandboxes
-// may reach what. While the process is down, sandboxes reach nothing. A restarted process is told
-// all sandboxes again; serve gives it their secrets again. Thread-safe.
+// may reach what. A process that has not said anything for 15 s, although it is asked, is replaced.
+// While the process is down, sandboxes reach nothing. A restarted process is told all sandboxes
+// again; serve gives it their secrets again. Thread-safe.
 class EgressHost {
  public:
   explicit EgressHost(const NodeSettings& settings);

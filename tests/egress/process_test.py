@@ -48,6 +48,17 @@ def test_a_killed_egress_process_comes_back():
     world.end(box)
 
 
+def test_an_egress_process_that_hangs_is_replaced():
+    box = world.box(f"api.test.example:{web.port}")
+    url = f"http://api.test.example:{web.port}/plain"
+    assert world.curl(box, url)["stdout"] == "hello from outside\n"
+    hangs = world.egress_pid()
+    os.kill(hangs, signal.SIGSTOP)
+    wait_until(lambda: world.egress_pid() not in (None, hangs), 60, "a new egress process")
+    wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
+    world.end(box)
+
+
 def test_addresses_told_before_a_restart_name_nothing_after_it():
     box = world.box(f"api.test.example:{web.port}")
     told = lambda: world.python(box, "import socket; print(socket.gethostbyname('api.test.example'))")["stdout"].strip()
