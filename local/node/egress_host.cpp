@@ -17,6 +17,8 @@ namespace {
 constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
 constexpr std::chrono::milliseconds kSilence{5'000};  // after which the process is asked
 constexpr int kMostSilences = 3;  // in a row
+// Nearly all orders are carried out sooner.
+constexpr std::chrono::milliseconds kUsualOrder{20};
 constexpr std::chrono::milliseconds kFirstPause{20};
 
 Json egress_settings(const NodeSettings& settings) {
@@ -108,7 +110,7 @@ void EgressHost::hear(const Json& packet) {
   changed_.notify_all();
 }
 
-std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds) {
+std::optional<EgressHost::Order> EgressHost::tell(Json order, const std::vector<int>& fds) {
   if (process_.pid == 0) return std::nullopt;
   order["seq"] = ++last_told_;
   try {
@@ -117,7 +119,7 @@ std::optional<uint64_t> EgressHost::tell(Json order, const std::vector<int>& fds
     kill(process_.pid, SIGKILL);  // the restarted process is told everything
     return std::nullopt;
   }
-  return last_told_;
+  return Order{last_told_, process_.pid, std::chrono::steady_clock::now()};
 }
 
 void EgressHost::tell_of(const std::string& id, const Attached& attached) {
@@ -131,12 +133,12 @@ void EgressHost::tell_of(const std::string& id, const Attached& attached) {
 }
 
 // Kills a process that does not confirm in time, so that no withdrawn rule stays in force.
-void EgressHost::wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order) {
-  if (!order) return;
-  const pid_t asked = process_.pid;
+bool EgressHost::is_done(std::unique_lock<std::mutex>& lock, const Order& order) {
   const bool done = changed_.wait_for(
-      lock, kOrderPatience, [&] { return last_done_ >= *order || process_.pid != asked; });
-  if (!done && process_.pid == asked) kill(asked, SIGKILL);
+      lock, kUsualOrder, [&] { return last_done_ >= order.number || process_.pid != order.to; });
+  const bool late = std::chrono::steady_clock::now() - order.at > kOrderPatience;
+  if (!done && late) kill(order.to, SIGKILL);
+  return done;
 }
 
 void EgressHost::attach(const JournalRecord& record, int pidfd, const std::string& byte_count) {
@@ -149,15 +151,24 @@ void EgressHost::attach(const JournalRecord& record, int pidfd, const std::strin
   if (added) tell_of(record.id, place->second);
 }
 
-void EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& network) {
+bool EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& network) {
   std::unique_lock lock(mutex_);
   const auto found = attached_.find(id);
   if (found == attached_.end()) throw Error::not_found("sandbox", id);
-  change_egress_routes(pidfd, found->second.network, network);
-  found->second.network = network;
-  const auto order =
-      tell({{"verb", "policy"}, {"id", id}, {"network", egress::network_json(network)}});
-  wait_for(lock, order);
+  Attached& attached = found->second;
+  if (!attached.changing || attached.network != network) {
+    change_egress_routes(pidfd, attached.network, network);
+    attached.network = network;
+    attached.changing =
+        tell({{"verb", "policy"}, {"id", id}, {"network", egress::network_json(network)}});
+  }
+  if (!attached.changing) return true;
+  const Order order = *attached.changing;
+  if (!is_done(lock, order)) return false;
+  // The sandbox may have been detached during the wait.
+  if (const auto still = attached_.find(id); still != attached_.end())
+    still->second.changing.reset();
+  return true;
 }
 
 void EgressHost::detach(const std::string& id) {

@@ -1,8 +1,10 @@
 #pragma once
+#include <chrono>
 #include <condition_variable>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -36,28 +38,36 @@ class EgressHost {
   // the count in the file `byte_count`. Throws StepError (EADDRINUSE: a program inside, or the
   // process of an earlier node, has a door's port) and Error(unsupported).
   void attach(const JournalRecord& record, int pidfd, const std::string& byte_count);
-  // Changes the policy of an attached sandbox. When this returns, connections that it does not
-  // allow are cut: an egress process that does not confirm within 5 s is killed. Throws
-  // Error(not_found) and StepError.
-  void change(const std::string& id, int pidfd, const NetworkPolicy& network);
+  // Changes the policy of an attached sandbox. Returns whether it is in force: connections that it
+  // does not allow are cut. If not, to be called again: a process that has not confirmed it after
+  // 5 s is killed. Throws Error(not_found) and StepError.
+  bool change(const std::string& id, int pidfd, const NetworkPolicy& network);
   void detach(const std::string& id);  // unknown ids are ignored
   bool is_attached(const std::string& id) const;
 
  private:
+  struct Order {
+    uint64_t number = 0;
+    pid_t to = 0;
+    std::chrono::steady_clock::time_point at;
+  };
   struct Attached {
     EgressDoors doors;
     std::string tenant;
     NetworkPolicy network;
     Fd byte_count;
+    // The last change of `network`, unless it is known to be carried out.
+    std::optional<Order> changing = std::nullopt;
   };
 
   void keep_running(std::stop_token stop);
   void live_with(std::unique_lock<std::mutex>& lock);
   void hear(const Json& packet);
-  // Sends an order and returns its number; empty when no process runs. Called with mutex_ held.
-  std::optional<uint64_t> tell(Json order, const std::vector<int>& fds = {});
+  // Sends an order; empty when no process runs. Called with mutex_ held.
+  std::optional<Order> tell(Json order, const std::vector<int>& fds = {});
   void tell_of(const std::string& id, const Attached& attached);
-  void wait_for(std::unique_lock<std::mutex>& lock, std::optional<uint64_t> order);
+  // Waits a moment and returns whether the order is carried out or its process gone.
+  bool is_done(std::unique_lock<std::mutex>& lock, const Order& order);
 
   const NodeSettings settings_;
   std::string missing_;

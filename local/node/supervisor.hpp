@@ -66,9 +66,9 @@ class Supervisor {
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
   void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
-  // Changes the policy of a running sandbox. Throws Error(not_found, timeout, conflict,
-  // unsupported, unavailable), the first three as pause() does, and StepError; the former policy
-  // stays then.
+  // Changes the policy of a running sandbox. Throws Error: timeout when it is to be called again
+  // (the egress process has not confirmed the policy yet, or the sandbox is busy); not_found,
+  // conflict, as pause() does, unsupported, unavailable, and StepError: the former policy stays.
   void set_network(const std::string& id, const NetworkPolicy& network);
 
   // Freezes all processes; memory is kept. Does nothing if the sandbox is paused. Throws Error:

@@ -67,9 +67,10 @@ void Supervisor::set_network(const std::string& id, const NetworkPolicy& network
     record.network = before;
     record.way_out = kept;
   };
+  bool in_force = true;
   try {
     if (egress_.is_attached(id))
-      egress_.change(id, live->pidfd.get(), network);
+      in_force = egress_.change(id, live->pidfd.get(), network);
     else
       open_way_out(*live);
   } catch (const StepError& failure) {
@@ -80,6 +81,7 @@ void Supervisor::set_network(const std::string& id, const NetworkPolicy& network
     table_.note(*live, take_back);
     throw;
   }
+  if (!in_force) throw Error(ErrorCode::timeout, "the new network is not in force yet");
 }
 
 }  // namespace sandgate

@@ -5,12 +5,15 @@ import json
 import os
 import signal
 import sys
+import threading
+import time
 from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, HERE + "/../faults"]
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../faults"]
 
 from cases import wait_until  # noqa: E402
+from server import Client  # noqa: E402
 from upstreams import Web  # noqa: E402
 from world import World, require_root  # noqa: E402
 
@@ -57,6 +60,35 @@ def test_an_egress_process_that_hangs_is_replaced():
     wait_until(lambda: world.egress_pid() not in (None, hangs), 60, "a new egress process")
     wait_until(lambda: world.curl(box, url)["stdout"] == "hello from outside\n", 10, "the way out is open again")
     world.end(box)
+
+
+def test_changes_that_wait_for_the_egress_process_hold_up_nobody_else():
+    boxes = [world.box(f"api.test.example:{web.port}") for _ in range(6)]  # more than the node has threads
+    statuses = []
+
+    def close(box):
+        client = Client(world.server.host, world.server.port, world.client.key)
+        statuses.append(client.call("PUT", f"/v1/sandboxes/{box}/network", {"default": "deny", "allow": []}).status)
+
+    os.kill(world.egress_pid(), signal.SIGSTOP)
+    changes = [threading.Thread(target=close, args=(box,)) for box in boxes]
+    for change in changes:
+        change.start()
+    time.sleep(0.5)
+    begin = time.monotonic()
+    world.end(world.box())
+    took = time.monotonic() - begin
+    waited = sum(change.is_alive() for change in changes)
+    for change in changes:
+        change.join()
+    assert waited == len(boxes), "the control: nothing confirmed them"
+    assert took < 3, took
+    assert statuses == [200] * len(boxes), statuses
+    wait_until(world.egress_pid, 10, "a new egress process")
+    for box in boxes:
+        refused = world.curl(box, f"http://api.test.example:{web.port}/plain", "-o", "/dev/null", "-w", "%{http_code}")
+        assert refused["stdout"] in ("403", "000"), refused
+        world.end(box)
 
 
 def test_addresses_told_before_a_restart_name_nothing_after_it():
