@@ -31,6 +31,14 @@ std::optional<StoredSnapshot> read_document(const std::string& path) {
   }
 }
 
+// Of an image that is being made. remove() has taken its name when nobody wants it.
+void require_wanted(const Fd& image) {
+  struct stat status {};
+  check(fstat(image.get(), &status), "look at snapshot");
+  if (status.st_nlink == 0)
+    throw Error(ErrorCode::conflict, "the snapshot was removed while it was being made");
+}
+
 }  // namespace
 
 Json to_json(const StoredSnapshot& snapshot) {
@@ -63,8 +71,9 @@ SnapshotStore::SnapshotStore(std::string directory) : directory_(std::move(direc
   chmod(directory_.c_str(), 0700);
   for (const auto& entry : std::filesystem::directory_iterator(directory_)) {
     const std::filesystem::path& path = entry.path();
+    const std::string id = path.stem().string();
     const bool whole =
-        path.extension() == kDocument || (path.extension() == kImage && find(path.stem().string()));
+        (path.extension() == kDocument || path.extension() == kImage) && has_begun(id) && find(id);
     std::error_code ignored;
     if (!whole) std::filesystem::remove(path, ignored);
   }
@@ -87,7 +96,10 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
   try {
     struct stat status {};
     check(fstat(disk, &status), "look at disk image");
-    copy_disk(disk, image.get(), status.st_size, between);
+    copy_disk(disk, image.get(), status.st_size, [&] {
+      between();
+      require_wanted(image);
+    });
     copied();
     if (lasting) check(fsync(image.get()), "keep snapshot");
     check(fchmod(image.get(), 0400), "seal snapshot");
@@ -96,6 +108,7 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
     // Also makes the names in the directory last.
     write_document(document_path(snapshot.id), snapshot,
                    lasting ? Lasting::through_power_cuts : Lasting::until_reboot);
+    require_wanted(image);
   } catch (...) {
     remove(snapshot.id);
     throw;
@@ -107,6 +120,10 @@ std::optional<StoredSnapshot> SnapshotStore::find(const std::string& id) const {
   return read_document(document_path(id));
 }
 
+bool SnapshotStore::has_begun(const std::string& id) const {
+  return access(image_path(id).c_str(), F_OK) == 0;
+}
+
 OpenSnapshot SnapshotStore::open(const std::string& id) const {
   auto snapshot = find(id);
   Fd image(::open(image_path(id).c_str(), O_RDONLY | O_CLOEXEC));
@@ -114,10 +131,10 @@ OpenSnapshot SnapshotStore::open(const std::string& id) const {
   return {std::move(*snapshot), std::move(image)};
 }
 
-// The document first: an image without a document does not count as a snapshot.
+// The image first: whoever is making it looks for its name after writing the document.
 void SnapshotStore::remove(const std::string& id) {
-  unlink(document_path(id).c_str());
   unlink(image_path(id).c_str());
+  unlink(document_path(id).c_str());
 }
 
 std::vector<StoredSnapshot> SnapshotStore::list() const { return snapshots_in(directory_); }

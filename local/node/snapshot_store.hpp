@@ -31,18 +31,21 @@ struct OpenSnapshot {
 std::vector<StoredSnapshot> snapshots_in(const std::string& directory);
 
 // The store of snapshots in a directory accessible to root only: an image and a document each. A
-// snapshot exists once its document does; images without one are removed by the constructor.
-// Removing a snapshot does not affect disks made from it. Thread-safe; callers validate ids.
+// snapshot exists once its document does; what lacks the other half, or cannot be read, is removed
+// by the constructor. Removing a snapshot does not affect disks made from it. Thread-safe; callers
+// validate ids.
 class SnapshotStore {
  public:
   explicit SnapshotStore(std::string directory);
 
   // Copies a disk that nothing writes to, and calls `copied` once it may be written again. With
-  // `lasting` the snapshot is synced to disk when this returns. Throws StepError and what `between`
-  // throws (see copy_disk), without leaving anything behind.
+  // `lasting` the snapshot is synced to disk when this returns. Throws StepError, Error(conflict)
+  // when it is removed meanwhile, and what `between` throws (see copy_disk), without leaving
+  // anything behind.
   StoredSnapshot add(StoredSnapshot snapshot, int disk, bool lasting,
                      const std::function<void()>& between, const std::function<void()>& copied);
   std::optional<StoredSnapshot> find(const std::string& id) const;
+  bool has_begun(const std::string& id) const;  // it exists or is being made
   OpenSnapshot open(const std::string& id) const;  // throws Error(not_found)
   void remove(const std::string& id);  // unknown ids are ignored
   std::vector<StoredSnapshot> list() const;

@@ -120,8 +120,12 @@ Json snapshot(const Asked& asked) {
 }
 
 Json find_snapshot(const Asked& asked) {
-  const auto found = asked.supervisor.snapshots().find(asked.snapshot());
-  return found ? to_json(to_backend(*found)) : Json();
+  const std::string id = asked.snapshot();
+  const SnapshotStore& snapshots = asked.supervisor.snapshots();
+  if (const auto found = snapshots.find(id)) return to_json(to_backend(*found));
+  // "None" would be believed, and what is made then belongs to nobody.
+  if (snapshots.has_begun(id)) throw Error(ErrorCode::conflict, "the snapshot is being made");
+  return Json();
 }
 
 Json remove_snapshot(const Asked& asked) {

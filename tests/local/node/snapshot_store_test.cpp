@@ -1,0 +1,76 @@
+#include "local/node/snapshot_store.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <set>
+
+#include "tests/support/code_of.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class SnapshotStoreTest : public ::testing::Test {
+ protected:
+  SnapshotStoreTest() {
+    std::ofstream(directory_.path() + "/disk") << "content";
+    disk_ = Fd(open((directory_.path() + "/disk").c_str(), O_RDONLY | O_CLOEXEC));
+  }
+  StoredSnapshot add(
+      SnapshotStore& store, std::string id, const std::function<void()>& copied = [] {}) {
+    return store.add(
+        {.id = std::move(id)}, disk_.get(), /*lasting=*/false, [] {}, copied);
+  }
+  std::set<std::string> files() const {
+    std::set<std::string> names;
+    for (const auto& entry : std::filesystem::directory_iterator(place_))
+      names.insert(entry.path().filename().string());
+    return names;
+  }
+  void put(const std::string& name) { std::ofstream(place_ + "/" + name) << "half"; }
+
+  TempDirectory directory_;
+  const std::string place_ = directory_.path() + "/snapshots";
+  Fd disk_;
+};
+
+TEST_F(SnapshotStoreTest, WhatIsRemovedWhileItIsMadeIsGone) {
+  SnapshotStore store(place_);
+  EXPECT_EQ(code_of([&] { add(store, "sn1", [&] { store.remove("sn1"); }); }), ErrorCode::conflict);
+  EXPECT_FALSE(store.find("sn1"));
+  EXPECT_TRUE(files().empty());
+}
+
+TEST_F(SnapshotStoreTest, KnowsWhatIsBeingMade) {
+  SnapshotStore store(place_);
+  bool begun = false, found = true;
+  add(store, "sn1", [&] {
+    begun = store.has_begun("sn1");
+    found = store.find("sn1").has_value();
+  });
+  EXPECT_TRUE(begun);
+  EXPECT_FALSE(found);
+  EXPECT_TRUE(store.find("sn1"));
+  store.remove("sn1");
+  EXPECT_FALSE(store.has_begun("sn1"));
+}
+
+TEST_F(SnapshotStoreTest, RemovesWhatIsNotWhole) {
+  {
+    SnapshotStore store(place_);
+    for (const char* id : {"whole", "imageless", "damaged"}) add(store, id);
+  }
+  std::filesystem::remove(place_ + "/imageless.img");
+  put("damaged.json");
+  put("nameless.img");
+  put("unfinished.json.draft");
+  const SnapshotStore store(place_);
+  EXPECT_EQ(files(), (std::set<std::string>{"whole.img", "whole.json"}));
+  EXPECT_EQ(store.list().size(), 1u);
+}
+
+}  // namespace
+}  // namespace sandgate::test
