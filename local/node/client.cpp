@@ -1,7 +1,5 @@
 #include "local/node/client.hpp"
 
-#include <sys/socket.h>
-
 #include <mutex>
 #include <vector>
 
@@ -14,12 +12,6 @@ namespace {
 
 constexpr size_t kMostIdle = 8;
 
-// An idle connection is stale when the node has closed it or sent unsolicited data.
-bool is_stale(int socket) {
-  char byte;
-  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) >= 0 || errno != EAGAIN;
-}
-
 }  // namespace
 
 // The pool of idle connections. They are kept as descriptors, because each caller has an executor
@@ -31,7 +23,7 @@ class NodeClient::Idle {
     while (!sockets_.empty()) {
       Fd socket = std::move(sockets_.back());
       sockets_.pop_back();
-      if (!is_stale(socket.get())) return socket;
+      if (wire::is_quiet(socket.get())) return socket;
     }
     return {};
   }

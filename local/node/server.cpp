@@ -86,7 +86,7 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
     if (verb == "build_image")
       result = co_await build_image(stream, id, std::move(params));
     else
-      result = co_await run(std::move(verb), std::move(params));
+      result = co_await run(stream, std::move(verb), std::move(params));
     reply = {{"id", id}, {"result", std::move(result)}};
   } catch (...) {
     reply = failure_answer(id, std::current_exception());
@@ -94,20 +94,32 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
   co_await wire::send(stream, std::move(reply));
 }
 
-Task<Json> NodeServer::run(std::string verb, Json params) {
+Task<Json> NodeServer::run(wire::Stream& caller, std::string verb, Json params) {
   const Pace pace = pace_of(verb, params);
-  const std::string tenant = pace == Pace::copies ? whose_disk(supervisor_, params) : "";
+  std::string tenant = pace == Pace::copies ? whose_disk(supervisor_, params) : "";
   std::function<Json()> work = [this, verb = std::move(verb), params = std::move(params)] {
     return answer_verb(settings_, supervisor_, verb, params);
   };
   if (pace == Pace::quick) co_return co_await on_pool(pool_, std::move(work));
-  if (pace != Pace::copies)
-    co_return co_await in_steps(pace == Pace::ends ? endings_ : pool_, std::move(work));
+  if (pace == Pace::copies) {
+    auto copying = copy(caller, std::move(tenant), std::move(work));
+    co_return co_await std::move(copying);
+  }
+  co_return co_await in_steps(pace == Pace::ends ? endings_ : pool_, std::move(work));
+}
+
+// Whoever has left has given up what it asked for, and perhaps looked in vain for what is left.
+Task<Json> NodeServer::copy(wire::Stream& caller, std::string tenant, std::function<Json()> work) {
   co_await copy_slots_.acquire(tenant);
-  auto copying = on_pool(copies_, std::move(work));
   Settled<Json> copied;
-  auto settling = settle(std::move(copying), copied);
-  co_await std::move(settling);
+  if (wire::is_quiet(caller.native_handle())) {
+    auto copying = on_pool(copies_, std::move(work));
+    auto settling = settle(std::move(copying), copied);
+    co_await std::move(settling);
+  } else {
+    const Error left(ErrorCode::unavailable, "the caller has left");
+    copied.failure = std::make_exception_ptr(left);
+  }
   copy_slots_.release(tenant);
   co_return copied.take();
 }

@@ -27,8 +27,11 @@ class NodeServer {
 
   Task<void> converse(wire::Stream stream);
   Task<void> answer(wire::Stream& stream, const Json& request);
-  // Runs a verb on the pool for its Pace. Copies of disks are scheduled fairly among tenants.
-  Task<Json> run(std::string verb, Json params);
+  // Runs a verb on the pool for its Pace.
+  Task<Json> run(wire::Stream& caller, std::string verb, Json params);
+  // Runs work that copies a disk of the tenant's. Copies are scheduled fairly among tenants; one
+  // whose caller has left while it waited is not made.
+  Task<Json> copy(wire::Stream& caller, std::string tenant, std::function<Json()> work);
   // Repeats `work` while it throws Error(timeout), so that no thread waits. Throws that after 15 s.
   Task<Json> in_steps(asio::thread_pool& pool, std::function<Json()> work);
   Task<Json> build_image(wire::Stream& stream, Json id, Json params);

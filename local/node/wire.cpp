@@ -18,6 +18,11 @@ bool is_peer(Stream& stream, uid_t uid) {
          (peer.uid == 0 || peer.uid == uid);
 }
 
+bool is_quiet(int socket) {
+  char byte;
+  return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
+}
+
 Task<std::optional<Json>> receive(Stream& stream) {
   std::array<uint8_t, 4> head;
   auto [head_error, head_bytes] = co_await asio::async_read(stream, asio::buffer(head), kTuple);

@@ -4,6 +4,7 @@
 #include <thread>
 
 #include "gateway/core/ids.hpp"
+#include "gateway/core/settle.hpp"
 #include "local/image/import.hpp"
 #include "local/node/image_garbage.hpp"
 #include "tests/local/image/oci_builder.hpp"
@@ -255,6 +256,25 @@ TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
   frozen.end();
   taker.join();
   EXPECT_EQ(code_of(provider().resume(id)), std::nullopt);
+}
+
+// A tenant has two copies at a time; the third waits.
+TEST_F(SnapshotsTest, WhoeverLeavesTheQueueGetsNoSnapshot) {
+  const SmallDisk& disk = node().move_to_small_disk(400);
+  const std::string first = node().create(), second = node().create(), third = node().create();
+  FrozenDisk frozen = disk.freeze();
+  std::thread one([&] { snapshot(first); }), two([&] { snapshot(second); });
+  for (const std::string& id : {first, second})
+    while (code_of(provider().resume(id)) != ErrorCode::conflict) std::this_thread::yield();
+  const std::string unwanted = make_id("sn");
+  auto waiting = provider().snapshot(third, unwanted, Keeps::disk, true);
+  EXPECT_EQ(code_of(within(200ms, std::move(waiting))), ErrorCode::timeout);
+  frozen.end();
+  one.join();
+  two.join();
+  for (int i = 0; i < 3; ++i) snapshot(first);
+  EXPECT_FALSE(files().contains(unwanted + ".img"));
+  EXPECT_FALSE(run(provider().find_snapshot(unwanted)));
 }
 
 // However long its end takes.
