@@ -9,6 +9,7 @@
 
 #include "local/image/account_file.hpp"
 #include "local/image/directories.hpp"
+#include "local/image/draft.hpp"
 #include "local/image/program.hpp"
 
 namespace sandgate {
@@ -133,7 +134,8 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
                       std::function<void(std::string_view)> progress, const std::stop_token& stop) {
   if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
   const std::string packages = packages_of(order);
-  std::string draft = store.make_draft(), tree = draft + "/tree", last;
+  const Draft draft(store);
+  std::string tree = draft.below("tree"), last;
   progress("installing Debian packages");
   // mmdebstrap mounts into the tree. Its own mount namespace removes these mounts however it ends.
   int code = run_program(
@@ -146,7 +148,6 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
       },
       stop);
   if (code != 0) {
-    fs::remove_all(draft);
     throw Error(ErrorCode::unavailable, code == kNoSuchProgram
                                             ? "mmdebstrap is missing: apt-get install mmdebstrap"
                                             : "mmdebstrap failed: " + last);
@@ -160,7 +161,6 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   prepare_tree(tree, info);
   progress("computing the image's digest");
   info = store.add(info, tree);
-  fs::remove_all(draft);
   progress("done");
   return info;
 }

@@ -12,6 +12,7 @@
 #include "local/image/account_file.hpp"
 #include "local/image/build.hpp"
 #include "local/image/directories.hpp"
+#include "local/image/draft.hpp"
 #include "local/image/in_tree.hpp"
 #include "local/image/layer.hpp"
 #include "local/image/oci_layout.hpp"
@@ -25,21 +26,6 @@ namespace fs = std::filesystem;
 constexpr std::chrono::minutes kPullPatience{30};
 constexpr int kNotFound = 127;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-// A draft directory that is removed with the object.
-class Draft {
- public:
-  explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}
-  Draft(const Draft&) = delete;
-  ~Draft() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  std::string below(const char* name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
 
 struct AccountLine {
   std::string name, home;

@@ -1,0 +1,24 @@
+#pragma once
+#include <filesystem>
+#include <string>
+
+#include "local/image/store.hpp"
+
+namespace sandgate {
+
+// A directory of ImageStore::make_draft(), removed with this object.
+class Draft {
+ public:
+  explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}
+  Draft(const Draft&) = delete;
+  ~Draft() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  std::string below(const char* name) const { return path_ + "/" + name; }
+
+ private:
+  const std::string path_;
+};
+
+}  // namespace sandgate
