@@ -49,6 +49,9 @@ void add_authority_variables(std::map<std::string, std::string>& env) {
 Task<void> install_authority(AgentClient agent, std::string certificate) {
   auto reading = read_bundle(agent);
   auto outcome = co_await attempt(std::move(reading));
+  const auto* failure = std::get_if<Error>(&outcome);
+  // Somebody may be replacing the bundle at this moment.
+  if (failure && failure->code == ErrorCode::unavailable) throw *failure;
   // An image without a bundle trusts no other authority, and that stays so.
   std::string text = outcome.index() == 0 ? std::get<0>(std::move(outcome)) : std::string();
   TextSource source(text + "\n" + certificate);
