@@ -4,9 +4,12 @@
 
 namespace sandgate {
 
-// Converts a failed step of creating a sandbox: no_capacity when the machine lacks resources, so
-// that another backend may be tried, invalid when the image or snapshot has something else where a
-// mount point belongs, else internal.
+// The code of a failed step: no_capacity when the machine lacks resources, so that another backend
+// may be tried, invalid when the image or snapshot has something else where a mount point belongs,
+// unavailable when the sandbox's process is gone, else internal.
+ErrorCode failure_code(const StepError& failure);
+
+// The error of a sandbox that could not be made because of this step.
 Error to_error(const StepError& failure);
 
 }  // namespace sandgate

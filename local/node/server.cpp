@@ -1,5 +1,7 @@
 #include "local/node/server.hpp"
 
+#include <cstring>
+
 #include <boost/asio/experimental/channel.hpp>
 
 #include "gateway/core/document_reader.hpp"
@@ -35,9 +37,9 @@ Json failure_answer(const Json& id, std::exception_ptr failure) {
   } catch (const Error& error) {
     return wire::error_answer(id, error);
   } catch (const StepError& step) {
-    const Error error = to_error(step);
-    log::error("request failed", {{"error", error.what()}});
-    return wire::error_answer(id, error);
+    const std::string reason = std::string(step.what()) + ": " + std::strerror(step.number);
+    log::error("request failed", {{"error", reason}});
+    return wire::error_answer(id, Error(failure_code(step), "the node failed (" + reason + ")"));
   } catch (const std::exception& other) {
     log::error("request failed", {{"error", other.what()}});
     return wire::error_answer(id, Error(ErrorCode::internal, "the node failed"));

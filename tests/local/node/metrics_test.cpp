@@ -121,6 +121,23 @@ TEST_F(MetricsTest, ADeathWhoseUsageIsUnknownIsAnEndAnyway) {
   EXPECT_TRUE(eventually([&] { return run(node_->provider().list()).empty(); }));
 }
 
+TEST_F(MetricsTest, AnErrorSaysWhatFailedAndNothingElse) {
+  const std::string id = node_->create();
+  const std::string bytes = node_->run_dir() + "/sandboxes/" + id + "/egress_bytes";
+  std::filesystem::create_directory(bytes);
+  try {
+    metrics(id);
+    ADD_FAILURE() << "the count is no file";
+  } catch (const Error& error) {
+    const std::string said = error.what();
+    EXPECT_EQ(error.code, ErrorCode::internal);
+    EXPECT_NE(said.find("read byte count"), std::string::npos) << said;
+    EXPECT_EQ(said.find("made"), std::string::npos) << "the sandbox is there: " << said;
+  }
+  std::filesystem::remove(bytes);
+  EXPECT_NO_THROW(metrics(id));
+}
+
 TEST_F(MetricsTest, WhatAnEndedOneHadCountedIsKnownToTheNextNodeToo) {
   const std::string id = node_->create();
   node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
