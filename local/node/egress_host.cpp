@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kOrderPatience{5}, kLongestPause{5};
 constexpr std::chrono::milliseconds kSilence{5'000};  // after which the process is asked
 constexpr int kMostSilences = 3;  // in a row
 // Nearly all orders are carried out sooner.
-constexpr std::chrono::milliseconds kUsualOrder{20};
+constexpr std::chrono::milliseconds kUsualOrder{20}, kLastOrder{100};
 constexpr std::chrono::milliseconds kFirstPause{20};
 
 Json egress_settings(const NodeSettings& settings) {
@@ -133,9 +133,10 @@ void EgressHost::tell_of(const std::string& id, const Attached& attached) {
 }
 
 // Kills a process that does not confirm in time, so that no withdrawn rule stays in force.
-bool EgressHost::is_done(std::unique_lock<std::mutex>& lock, const Order& order) {
+bool EgressHost::is_done(std::unique_lock<std::mutex>& lock, const Order& order,
+                         std::chrono::milliseconds patience) {
   const bool done = changed_.wait_for(
-      lock, kUsualOrder, [&] { return last_done_ >= order.number || process_.pid != order.to; });
+      lock, patience, [&] { return last_done_ >= order.number || process_.pid != order.to; });
   const bool late = std::chrono::steady_clock::now() - order.at > kOrderPatience;
   if (!done && late) kill(order.to, SIGKILL);
   return done;
@@ -164,7 +165,7 @@ bool EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& n
   }
   if (!attached.changing) return true;
   const Order order = *attached.changing;
-  if (!is_done(lock, order)) return false;
+  if (!is_done(lock, order, kUsualOrder)) return false;
   // The sandbox may have been detached during the wait.
   if (const auto still = attached_.find(id); still != attached_.end())
     still->second.changing.reset();
@@ -172,8 +173,9 @@ bool EgressHost::change(const std::string& id, int pidfd, const NetworkPolicy& n
 }
 
 void EgressHost::detach(const std::string& id) {
-  std::lock_guard lock(mutex_);
-  if (attached_.erase(id) > 0) tell({{"verb", "detach"}, {"id", id}});
+  std::unique_lock lock(mutex_);
+  if (attached_.erase(id) == 0) return;
+  if (const auto order = tell({{"verb", "detach"}, {"id", id}})) is_done(lock, *order, kLastOrder);
 }
 
 bool EgressHost::is_attached(const std::string& id) const {

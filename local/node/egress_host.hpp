@@ -42,7 +42,9 @@ class EgressHost {
   // does not allow are cut. If not, to be called again: a process that has not confirmed it after
   // 5 s is killed. Throws Error(not_found) and StepError.
   bool change(const std::string& id, int pidfd, const NetworkPolicy& network);
-  void detach(const std::string& id);  // unknown ids are ignored
+  // Cuts the sandbox's connections. When this returns, nothing is added to its count any more,
+  // unless the egress process takes longer than a moment. Unknown ids are ignored.
+  void detach(const std::string& id);
   bool is_attached(const std::string& id) const;
 
  private:
@@ -66,8 +68,9 @@ class EgressHost {
   // Sends an order; empty when no process runs. Called with mutex_ held.
   std::optional<Order> tell(Json order, const std::vector<int>& fds = {});
   void tell_of(const std::string& id, const Attached& attached);
-  // Waits a moment and returns whether the order is carried out or its process gone.
-  bool is_done(std::unique_lock<std::mutex>& lock, const Order& order);
+  // Returns whether the order is carried out, or its process gone, within `patience`.
+  bool is_done(std::unique_lock<std::mutex>& lock, const Order& order,
+               std::chrono::milliseconds patience);
 
   const NodeSettings settings_;
   std::string missing_;

@@ -95,14 +95,17 @@ std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
     return known ? std::optional(known->counted) : std::nullopt;
   }
   stop(*live, doomed.patience);
-  const SandboxMetrics counted = usage_until(live->record, clock_.now());
+  const SandboxMetrics counted = last_usage(live->record, clock_.now());
   // Before the sandbox is gone, so that its usage is never missing.
   ends_.remember(id, {counted});
   end(live);
   return counted;
 }
 
-SandboxMetrics Supervisor::usage_until(const JournalRecord& record, Time end) const {
+// What its dead programs had handed over is cut off before the bytes are counted: it would go on
+// its way uncounted.
+SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
+  egress_.detach(record.id);
   SandboxMetrics counted;
   counted.cpu_micros = cgroups_->cpu_micros(record.cgroups);
   counted.egress_bytes = egress::read_byte_count(byte_count_of(record.id));
@@ -119,7 +122,7 @@ void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
 
 void Supervisor::keep_end(const JournalRecord& record, Time end, bool died) {
   try {
-    ends_.remember(record.id, {usage_until(record, end), died});
+    ends_.remember(record.id, {last_usage(record, end), died});
   } catch (const std::exception& failure) {
     log::warn("a death is not kept", {{"sandbox", record.id}, {"reason", failure.what()}});
   }

@@ -126,7 +126,8 @@ class Supervisor {
   // Throws Error(timeout).
   Doomed hold_to_end(const std::string& id, std::chrono::milliseconds patience) const;
   void remove_traces(const LivePtr& live);
-  SandboxMetrics usage_until(const JournalRecord& record, Time end) const;
+  // Closes the way out of a dead sandbox and returns what it has used.
+  SandboxMetrics last_usage(const JournalRecord& record, Time end);
   // Remembers the usage of a sandbox that died at that time, unless its end is remembered.
   void note_death(const LiveSandbox& live, Time died_at);
   void keep_end(const JournalRecord& record, Time end, bool died);  // logs failures

@@ -14,7 +14,7 @@ sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../faults"]
 
 from cases import wait_until  # noqa: E402
 from server import Client  # noqa: E402
-from upstreams import Web  # noqa: E402
+from upstreams import Sink, Web  # noqa: E402
 from world import World, require_root  # noqa: E402
 
 world = web = None
@@ -146,6 +146,33 @@ def test_what_a_sandbox_is_sent_is_no_egress():
         assert int(got["stdout"]) > 1_000_000, got
         assert before < counted() < before + 2000, (proxy, before, counted())
     world.end(box)
+
+
+def test_nothing_leaves_uncounted_at_the_end():
+    """What a program had handed over when its sandbox ended still lies in buffers."""
+    sink = Sink()
+    box = world.box(f"api.test.example:{sink.port}")
+    code = ("import socket\n"
+            "s = socket.create_connection(('127.0.0.1', 3128))\n"
+            f"s.sendall(b'CONNECT api.test.example:{sink.port} HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')\n"
+            "s.recv(100)\n"
+            "s.sendall(bytes(1 << 26))")
+    world.run(box, "python3", "-c", code, background=True)
+    counted = lambda: world.client.ok("GET", f"/v1/sandboxes/{box}/metrics")["egress_bytes"]
+
+    def full():
+        before = counted()
+        time.sleep(0.3)
+        return before > 0 and counted() == before
+
+    wait_until(full, 20, "all buffers are full")
+    sink.flows.set()
+    time.sleep(0.02)
+    world.client.ok("DELETE", f"/v1/sandboxes/{box}")
+    assert sink.ended.wait(20)
+    usage = world.client.ok("GET", "/v1/usage?group_by=profile")["items"]
+    metered, = [item["meters"]["egress_gib"] for item in usage if item["profile"] == world.last_profile]
+    assert sink.received <= Decimal(metered) * 2**30 + 10, (sink.received, metered)
 
 
 def test_no_death_loses_a_byte_of_the_count():

@@ -9,6 +9,7 @@ import stat
 import subprocess
 import tempfile
 import threading
+import time
 
 # Names of the test and where they lead, valid for the server's processes alone.
 NAMES = {
@@ -104,6 +105,28 @@ class Echo:
 
     def close(self):
         self.listener.close()
+
+
+class Sink:
+    """Raw TCP: takes one connection and reads nothing until `flows` is set, then some megabytes a second."""
+
+    def __init__(self):
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.received = self.listener.getsockname()[1], 0
+        self.flows, self.ended = threading.Event(), threading.Event()
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        peer, _ = self.listener.accept()
+        with peer, self.listener:
+            self.flows.wait()
+            try:
+                while data := peer.recv(65536):
+                    self.received += len(data)
+                    time.sleep(0.002)
+            except OSError:
+                pass
+        self.ended.set()
 
 
 class Certificates:
