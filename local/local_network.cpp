@@ -2,7 +2,7 @@
 #include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "local/egress/control_channel.hpp"
+#include "local/egress/network_json.hpp"
 #include "local/local_provider.hpp"
 #include "local/node/requests.hpp"
 #include "local/secret_trust.hpp"
@@ -47,7 +47,7 @@ Json secrets_json(const std::string& id, const SecretGrants& secrets) {
 Task<NetworkState> LocalProvider::network(std::string id) {
   Json params{{"id", id_of(id)}};
   const Json policy = co_await ask("network", params);
-  NetworkState state{network_from(policy), {}};
+  NetworkState state{valid_network_from(policy), {}};
   auto asking = ask_egress(egress_, "verdicts", std::move(params));
   const auto outcome = co_await attempt(std::move(asking));
   // The egress process does not know sandboxes without egress, so a failure means no verdicts.

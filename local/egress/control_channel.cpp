@@ -30,16 +30,4 @@ std::optional<ControlMessage> receive_control(int socket) {
   return received;
 }
 
-Json network_json(const NetworkPolicy& network) {
-  return {{"default", network.fallback == NetworkDefault::allow ? "allow" : "deny"},
-          {"allow", network.allow}};
-}
-
-NetworkPolicy network_from(const Json& json) {
-  NetworkPolicy network;
-  if (json.at("default") == "allow") network.fallback = NetworkDefault::allow;
-  json.at("allow").get_to(network.allow);
-  return network;
-}
-
 }  // namespace sandgate::egress

@@ -4,7 +4,6 @@
 
 #include "gateway/core/json_reader.hpp"
 #include "local/fd.hpp"
-#include "providers/sandbox.hpp"
 
 // The protocol between the node and its egress process, over a seqpacket socket pair. Each packet
 // is a JSON object with up to kMostPassed descriptors. The node sends {seq, verb, id, …}, or
@@ -22,8 +21,5 @@ struct ControlMessage {
 void send_control(int socket, const Json& body, const std::vector<int>& fds = {});
 // Receives the next packet; blocks. Empty when the peer is gone or the packet is malformed.
 std::optional<ControlMessage> receive_control(int socket);
-
-Json network_json(const NetworkPolicy& network);
-NetworkPolicy network_from(const Json& json);  // throws Json::exception
 
 }  // namespace sandgate::egress

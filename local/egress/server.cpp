@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include "gateway/core/log.hpp"
+#include "local/egress/network_json.hpp"
 
 namespace sandgate::egress {
 namespace {

@@ -8,6 +8,7 @@
 #include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
 #include "local/egress/control_channel.hpp"
+#include "local/egress/network_json.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/listener.hpp"
 

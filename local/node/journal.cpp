@@ -9,7 +9,7 @@
 #include <filesystem>
 
 #include "gateway/core/files.hpp"
-#include "local/egress/control_channel.hpp"
+#include "local/egress/network_json.hpp"
 #include "local/fd.hpp"
 #include "local/node/settings.hpp"
 

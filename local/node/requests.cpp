@@ -2,7 +2,7 @@
 
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/network_rule.hpp"
-#include "local/egress/control_channel.hpp"
+#include "local/egress/network_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -50,7 +50,7 @@ SandboxOrder create_order_from(const Json& params) {
   order.resources = read_resources(reader);
   order.ttl = std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
   order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
-  if (const Json* network = reader.object("network")) order.network = network_from(*network);
+  if (const Json* network = reader.object("network")) order.network = valid_network_from(*network);
   order.has_secrets = reader.boolean("has_secrets").value_or(false);
   order.allow_root = reader.boolean("allow_root").value_or(false);
   order.allow_debug = reader.boolean("allow_debug").value_or(false);
@@ -61,7 +61,7 @@ SandboxOrder create_order_from(const Json& params) {
   return order;
 }
 
-NetworkPolicy network_from(const Json& json) {
+NetworkPolicy valid_network_from(const Json& json) {
   NetworkPolicy network;
   try {
     network = egress::network_from(json);

@@ -11,7 +11,7 @@ namespace sandgate {
 Json to_json(const SandboxOrder& order);
 SandboxOrder create_order_from(const Json& params);  // throws Error(invalid)
 
-NetworkPolicy network_from(const Json& json);  // throws Error(invalid)
+NetworkPolicy valid_network_from(const Json& json);  // throws Error(invalid)
 
 Json to_json(const BackendSandbox& sandbox);
 BackendSandbox backend_sandbox_from(const Json& json);

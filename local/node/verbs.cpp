@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/random.hpp"
-#include "local/egress/control_channel.hpp"
+#include "local/egress/network_json.hpp"
 #include "local/node/image_garbage.hpp"
 #include "local/node/requests.hpp"
 #include "providers/provider.hpp"
@@ -93,7 +93,7 @@ Json network(const Asked& asked) {
 
 Json set_network(const Asked& asked) {
   const std::string id = asked.id();
-  asked.supervisor.set_network(id, network_from(asked.params.value("network", Json())));
+  asked.supervisor.set_network(id, valid_network_from(asked.params.value("network", Json())));
   return kDone;
 }
 

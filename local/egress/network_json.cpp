@@ -1,0 +1,17 @@
+#include "local/egress/network_json.hpp"
+
+namespace sandgate::egress {
+
+Json network_json(const NetworkPolicy& network) {
+  return {{"default", network.fallback == NetworkDefault::allow ? "allow" : "deny"},
+          {"allow", network.allow}};
+}
+
+NetworkPolicy network_from(const Json& json) {
+  NetworkPolicy network;
+  if (json.at("default") == "allow") network.fallback = NetworkDefault::allow;
+  json.at("allow").get_to(network.allow);
+  return network;
+}
+
+}  // namespace sandgate::egress
