@@ -14,10 +14,10 @@
 #include "local/agent/protocol.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/id_range_kill.hpp"
 #include "local/node/launch_failure.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/supervisor.hpp"
-#include "local/node/sweep.hpp"
 
 namespace sandgate {
 namespace {

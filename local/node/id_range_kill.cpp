@@ -1,4 +1,4 @@
-#include "local/node/sweep.hpp"
+#include "local/node/id_range_kill.hpp"
 
 #include <sys/stat.h>
 
