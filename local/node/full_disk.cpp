@@ -20,7 +20,7 @@ void Supervisor::require_space() const {
 }
 
 void Supervisor::check_copy(const std::atomic<bool>& stop) const {
-  if (stop) throw StepError("copy disk", ECANCELED);
+  if (stop || stopping_) throw StepError("copy disk", ECANCELED);
   if (space_.below_floor()) throw StepError("copy disk", ENOSPC);
 }
 

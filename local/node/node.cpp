@@ -94,6 +94,7 @@ void serve_until_told(const NodeSettings& settings) {
   log::info("node ready", {{"socket", socket_path(settings)},
                            {"cgroups", supervisor.capabilities().cgroups.detail}});
   loop.run();
+  supervisor.stop_copies();  // nobody waits for them any more, and they may take minutes
   pool.join();
   endings.join();
 }

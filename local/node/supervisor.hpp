@@ -82,6 +82,7 @@ class Supervisor {
   // not_found, conflict, unsupported, no_capacity, internal.
   StoredSnapshot snapshot(const std::string& id, const std::string& snapshot_id, bool lasting);
   SnapshotStore& snapshots() { return snapshots_; }
+  void stop_copies() { stopping_ = true; }  // of disks, also those under way, before the node ends
 
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
@@ -188,6 +189,7 @@ class Supervisor {
   const std::function<void(std::function<void()>)> post_;
   const DiskSpace space_;
   std::atomic<bool> scarce_{false};  // space_.scarce() at the watcher's last tick
+  std::atomic<bool> stopping_{false};  // no disk may be copied any more
   SystemClock clock_;
   UptimeClock uptime_;
   ImageStore images_;

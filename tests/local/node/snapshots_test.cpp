@@ -258,6 +258,20 @@ TEST_F(SnapshotsTest, WhoeverWantsASandboxThatIsCopiedKeepsNobodyElseWaiting) {
   EXPECT_EQ(code_of(provider().resume(id)), std::nullopt);
 }
 
+TEST_F(SnapshotsTest, ANodeThatIsToldToStopDoesNotFinishACopy) {
+  const std::string id = node().create();
+  out(id, "head -c 400000000 /dev/zero | tr '\\0' x > ~/big");
+  std::optional<ErrorCode> code;
+  std::thread taker(
+      [&] { code = code_of(provider().snapshot(id, make_id("sn"), Keeps::disk, true)); });
+  for (int i = 0; i < 10'000 && files().empty(); ++i) std::this_thread::sleep_for(1ms);
+  node().stop();
+  taker.join();
+  EXPECT_TRUE(files().empty() || !code) << "it was made before";
+  node().start();
+  EXPECT_EQ(out(id, "wc -c < ~/big"), "400000000\n") << "the sandbox goes on";
+}
+
 // A tenant has two copies at a time; the third waits.
 TEST_F(SnapshotsTest, WhoeverLeavesTheQueueGetsNoSnapshot) {
   const SmallDisk& disk = node().move_to_small_disk(400);
