@@ -1,7 +1,6 @@
 // The start of a supervisor: adopts or removes the sandboxes of an earlier one, and starts a trial
 // sandbox to check that this machine can run sandboxes.
 #include <fcntl.h>
-#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +13,7 @@
 #include "local/agent/protocol.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/first_process.hpp"
 #include "local/node/id_range_kill.hpp"
 #include "local/node/launch_failure.hpp"
 #include "local/node/listener.hpp"
@@ -23,16 +23,6 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kTrialId = "trial";
-
-// Opens a pidfd of the record's first process; empty when it is gone. The pid may have been reused,
-// so the start time is compared after the pidfd was opened.
-Fd open_first_process(const JournalRecord& record) {
-  if (record.pid <= 0) return {};
-  const auto pid = static_cast<pid_t>(record.pid);
-  Fd pidfd = open_pidfd(pid);
-  if (pidfd && process_start_time(pid) != record.start_time) pidfd.reset();
-  return pidfd;
-}
 
 // Finds a sandbox's first process by its agent's socket, for a node that died after starting it but
 // before writing its pid to the journal.
@@ -51,8 +41,6 @@ LivePtr Supervisor::adopt(const JournalRecord& record) {
   if (record.state != RecordState::running) return nullptr;
   Fd pidfd = open_first_process(record);
   if (!pidfd) return nullptr;
-  pollfd ended{pidfd.get(), POLLIN, 0};
-  if (poll(&ended, 1, 0) != 0) return nullptr;
   restore_pause(record);
   auto live = std::make_shared<LiveSandbox>();
   live->record = record;
