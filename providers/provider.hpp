@@ -94,6 +94,7 @@ class Provider {
   // short-lived snapshot of a fork (Verb::fork is a snapshot and a create from it).
   virtual Task<BackendSnapshot> snapshot(std::string id, std::string snapshot_id, Keeps keep,
                                          bool lasting);
+  // Throws Error(conflict) while the snapshot is being made, where the backend can tell.
   virtual Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id);
   // Takes the backend's id; idempotent. Sandboxes restored from the snapshot are not affected.
   virtual Task<void> remove_snapshot(std::string snapshot);
