@@ -117,10 +117,10 @@ void change_egress_routes(int pidfd, const NetworkPolicy& before, const NetworkP
   const auto had = routes_of(before), wanted = routes_of(after);
   in_thread([&] {
     check(setns(pidfd, CLONE_NEWNET), "enter network namespace");
-    for (const std::string& block : had)
-      if (!wanted.contains(block)) set_local_route(block, false);
     for (const std::string& block : wanted)
       if (!had.contains(block)) set_local_route(block, true);
+    for (const std::string& block : had)
+      if (!wanted.contains(block)) set_local_route(block, false);
   });
 }
 

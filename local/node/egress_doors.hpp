@@ -19,7 +19,8 @@ inline constexpr char kProxyUrl[] = "http://127.0.0.1:3128";
 // have no route. Throws StepError.
 EgressDoors open_egress_doors(int pidfd, const NetworkPolicy& network);
 
-// Changes only the routes, from one policy's to another's. Throws StepError.
+// Changes only the routes, from one policy's to another's: new ones first, so that none of the
+// former is gone when one cannot be made. Throws StepError.
 void change_egress_routes(int pidfd, const NetworkPolicy& before, const NetworkPolicy& after);
 
 // Tries open_egress_doors() in a temporary namespace. Returns "" when this machine supports it,
