@@ -45,6 +45,7 @@ bool Supervisor::reopen(LiveSandbox& live, bool last) {
     log::error("a sandbox's way out stays closed",
                {{"sandbox", live.record.id}, {"reason", std::strerror(failure.number)}});
   } catch (const std::exception& failure) {
+    if (table_.is_gone(live)) return true;
     log::error("a sandbox's way out stays closed",
                {{"sandbox", live.record.id}, {"reason", failure.what()}});
   }
