@@ -7,11 +7,19 @@
 
 namespace sandgate {
 
+// Zero is the same in every currency.
+bool ChargeAlong::counts(const std::optional<Money>& rate) const {
+  return rate && (rate->currency == currency_ || rate->amount.is_zero());
+}
+
 Decimal ChargeAlong::rate(Time at, const Decimal& before) const {
   const auto rate = charge_per_hour(prices_, life_.scope(), life_.charged(), at);
-  // Zero is the same in every currency.
-  const bool counts = rate && (rate->currency == currency_ || rate->amount.is_zero());
-  return counts ? rate->amount : before;
+  return counts(rate) ? rate->amount : before;
+}
+
+bool ChargeAlong::is_foreign(Time at) const {
+  const auto rate = charge_per_hour(prices_, life_.scope(), life_.charged(), at);
+  return rate && !counts(rate);
 }
 
 Decimal ChargeAlong::charge(Time from, Time to) const {

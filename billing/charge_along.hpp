@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 
 #include "billing/decimal.hpp"
@@ -20,8 +21,11 @@ class ChargeAlong {
   Decimal charge(Time from, Time to) const;
   // When an amount is used up; at most ten years after the last change of prices.
   Time lasts(Time from, Decimal amount) const;
+  // Whether time at `at` is charged in another currency.
+  bool is_foreign(Time at) const;
 
  private:
+  bool counts(const std::optional<Money>& rate) const;
   Decimal rate(Time at, const Decimal& before) const;
 
   const PriceSnapshot& prices_;

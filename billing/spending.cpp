@@ -21,6 +21,7 @@ bool is_counter(MeterKind meter) {
 
 // The sums of one sandbox's booked events.
 struct Spending::Drawn {
+  std::string currency;  // the reservation's: amounts in another draw on nothing
   Decimal running, by_time;  // of meters with a reservation; of their time at unit prices
   Decimal beyond;  // of meters without a reservation
   std::optional<Time> booked_until;  // empty: only counters
@@ -28,14 +29,17 @@ struct Spending::Drawn {
   Time latest;
 
   void add(const UsageEvent& event) {
-    const Rated& rated = event.rated;
-    (is_set_aside_for(event.meter) ? running : beyond) += rated.charge.amount;
-    if (is_set_aside_for(event.meter) && event.meter != MeterKind::sandbox_created)
-      by_time += rated.by_unit;
+    if (event.rated.charge.currency == currency) add_amounts(event);
     if (!is_counter(event.meter))
       booked_until = std::max(booked_until.value_or(event.interval.to), event.interval.to);
     if (event.meter == MeterKind::active_cpu_second) has_cpu = true;
     latest = std::max(latest, event.interval.to);
+  }
+
+  void add_amounts(const UsageEvent& event) {
+    (is_set_aside_for(event.meter) ? running : beyond) += event.rated.charge.amount;
+    if (is_set_aside_for(event.meter) && event.meter != MeterKind::sandbox_created)
+      by_time += event.rated.by_unit;
   }
 };
 
@@ -88,7 +92,10 @@ void Spending::draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked,
   for (const UsageEvent& event : booked) sandboxes.insert(event.sandbox.value);
   auto reservations = lock_reservations(tx, sandboxes);
   std::map<std::string, Drawn> drawn;
-  for (const UsageEvent& event : booked) drawn[event.sandbox.value].add(event);
+  for (const Reservation& one : reservations) drawn[one.sandbox].currency = one.currency;
+  for (const UsageEvent& event : booked)
+    if (const auto sum = drawn.find(event.sandbox.value); sum != drawn.end())
+      sum->second.add(event);
   for (Reservation& reservation : reservations) {
     const auto found = to.find(reservation.sandbox);
     pay_running(reservation, drawn[reservation.sandbox],
@@ -104,17 +111,31 @@ void Spending::pay_running(Reservation& reservation, const Drawn& sum, const Boo
   reservation.held -= part;
   reservation.ahead += sum.running - sum.by_time;
   give_back(reservation, part);
-  const bool same = to && to->uncounted.currency == reservation.currency;
-  const Decimal paid = reservation.paid(same ? to->uncounted.amount : Decimal());
   // What exceeds the held amount is not covered, even at a rate of zero.
   if (part < sum.running)
     reservation.covered_until = sum.latest;
   else if (to && (sum.booked_until || sum.has_cpu))
-    reservation.covered_until =
-        ChargeAlong(to->prices, to->life, reservation.currency, reservation.charge_per_hour)
-            .lasts(to->life.boundary, paid);
+    cover_from(reservation, *to);
   else if (sum.booked_until)
-    reservation.covered_until = *sum.booked_until + lasts(paid, reservation.charge_per_hour);
+    reservation.covered_until =
+        *sum.booked_until + lasts(reservation.paid(), reservation.charge_per_hour);
+}
+
+void Spending::cover_from(Reservation& reservation, const BookedTo& to) {
+  const ChargeAlong along(to.prices, to.life, reservation.currency, reservation.charge_per_hour);
+  const Time from = to.life.boundary;
+  if (!along.is_foreign(from)) {
+    const bool same = to.uncounted.currency == reservation.currency;
+    const Decimal paid = reservation.paid(same ? to.uncounted.amount : Decimal());
+    reservation.covered_until = along.lasts(from, paid);
+    return;
+  }
+  // It costs none of this money, and runs on for as long as the money would have lasted.
+  if (reservation.charge_per_hour.is_zero()) reservation.covered_until = from;
+  const Decimal rest = estimate(reservation.charge_per_hour, reservation.covered_until - from);
+  const Decimal freed = reservation.held - std::min(reservation.held, rest);
+  reservation.held -= freed;
+  give_back(reservation, freed);
 }
 
 void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {

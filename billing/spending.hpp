@@ -25,15 +25,18 @@ class Spending {
   // nothing.
   void lock(pqxx::work& tx, const std::vector<UsageEvent>& events);
 
-  // Adds the charges to the budgets' spent amounts and takes them out of the reservations. Nothing
-  // is reserved for egress: it is taken out only as far as the budgets have no other money. What a
-  // reservation holds for time that is in `to` but not counted covers nothing else.
+  // Adds the charges to the budgets' spent amounts and takes them out of the reservations, each in
+  // its own currency only. Nothing is reserved for egress: it is taken out only as far as the
+  // budgets have no other money. What a reservation holds for time that is in `to` but not counted
+  // covers nothing else. Time in another currency leaves its end where it is and frees the rest.
   void charge(pqxx::work& tx, const std::vector<UsageEvent>& booked, const BookedTos& to);
 
  private:
   struct Drawn;
   void draw_down(pqxx::work& tx, const std::vector<UsageEvent>& booked, const BookedTos& to);
   void pay_running(Reservation& reservation, const Drawn& sum, const BookedTo* to);
+  // Sets how long the reservation lasts from where time is booked to.
+  void cover_from(Reservation& reservation, const BookedTo& to);
   void pay_beyond(Reservation& reservation, const Drawn& sum);
   void give_back(const Reservation& reservation, const Decimal& part);
   // Reads the subjects of the events' sandboxes, unless every budget applies to all of them.

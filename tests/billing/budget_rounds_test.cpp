@@ -114,12 +114,14 @@ TEST_F(BudgetRoundsTest, WhatWasFreeIsHeldToThePriceItGets) {
 TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyRunsOnlyAsLongAsIsSetAside) {
   put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"kill"})");
   const auto id = start(10h);
-  insert_version("euros", "2026-11-20T12:30:00Z", R"({"kind":"charge","currency":"EUR",
+  // One second of it is a larger number than all that is set aside.
+  insert_version("yen", "2026-11-20T12:30:00Z", R"({"kind":"charge","currency":"JPY",
     "effective_from":"2026-11-20T12:30:00Z",
-    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.001"}]})");
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"5"}]})");
   clock.advance(56min);
   run(meter.flush(*database));
   EXPECT_EQ(budget().spent, dec("1.8")) << "half an hour, and nothing since";
+  EXPECT_EQ(budget().reserved, dec("0.24")) << "what four minutes would have cost";
   EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "four minutes are left";
   clock.advance(3min);
   const auto halts = run(budgets.extend(*database));
@@ -128,6 +130,21 @@ TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyRunsOnlyAsLongAsIsSetAsid
   EXPECT_EQ(halts[0].action, OnExceeded::kill);
   put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
   EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "what runs may finish";
+}
+
+TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyDrawsOnNothing) {
+  put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"kill"})");
+  open({.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 0});
+  run(budgets.extend(*database));
+  EXPECT_EQ(budget().reserved, dec("3.6"));
+  insert_version("yen", "2026-11-20T12:00:00Z", R"({"kind":"charge","currency":"JPY",
+    "effective_from":"2026-11-20T12:00:00Z",
+    "entries":[{"provider":"acme","meter":"memory_gib_second","unit_price":"5"}]})");
+  clock.advance(10min);
+  run(meter.flush(*database));
+  EXPECT_EQ(budget().spent, dec("0.6"));
+  EXPECT_EQ(budget().reserved, dec("3")) << "the rest of the hour is paid as before";
+  EXPECT_TRUE(run(budgets.extend(*database)).empty());
 }
 
 TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
