@@ -132,6 +132,7 @@ Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::strin
 Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted counted,
               const ChangeTrail& trail) {
   check_tenant(tx, TenantId{budget.tenant});
+  hold_credits(tx, TenantId{budget.tenant});  // before what everybody waits for
   // Nothing is booked under this lock: the count and the bookings since then are complete.
   const Time now = hold_publishing(tx);
   plan_for_values(tx);

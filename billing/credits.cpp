@@ -22,7 +22,14 @@ int64_t set_off(pqxx::work& tx, const TenantId& tenant, const Money& money,
                              receivable_of(tenant)));
 }
 
+void hold_credits(pqxx::work& tx, const TenantId& tenant) {
+  tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('credits/' || $1, 0))",
+                 tenant.value);
+}
+
 void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
+  // A budget that is being set reads the ledger, which does not show it this money yet.
+  hold_credits(tx, tenant);
   tx.exec_params(
       "UPDATE budget SET credits = credits + $3::numeric"
       " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",

@@ -10,7 +10,12 @@ namespace sandgate {
 // the others. Returns the credits that are left. The caller's transaction holds hold_issuing().
 Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& currency);
 
-// Adds prepaid money to the tenant's budgets without a window in that currency.
+// Keeps credits from being added to the tenant's budgets until the transaction ends. To be taken
+// before their locks.
+void hold_credits(pqxx::work& tx, const TenantId& tenant);
+
+// Adds prepaid money, which the ledger has, to the tenant's budgets without a window in that
+// currency. Takes hold_credits() first.
 void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money);
 
 // Posts a payment of an invoice from credits. Returns the transfer's id.

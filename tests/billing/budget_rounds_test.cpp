@@ -1,7 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <future>
 #include <thread>
 
+#include "billing/credits.hpp"
+#include "billing/ledger.hpp"
 #include "tests/billing/budget_fixture.hpp"
 
 namespace sandgate {
@@ -41,6 +44,21 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
   putting.join();
   EXPECT_EQ(budget().spent, dec("0.8"));
+}
+
+TEST_F(BudgetRoundsTest, CreditsOfTheMomentInWhichABudgetIsSetCountOnce) {
+  pqxx::connection other(database.url());
+  pqxx::work giving(other);
+  const Money credits{dec("20"), "USD"};
+  post(giving, move_money(credits, "trial", tenant, std::string(kPrepaid), credits_of(tenant)));
+  raise_budgets(giving, tenant, credits);
+  auto putting = std::async(std::launch::async, [&] {
+    return put(R"({"amount":"1","currency":"USD","window":"total"})");
+  });
+  putting.wait_for(200ms);
+  giving.commit();
+  EXPECT_EQ(putting.get().credits, credits.amount);
+  EXPECT_EQ(budget().credits, credits.amount);
 }
 
 TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
