@@ -35,20 +35,22 @@ Budget budget_from(const pqxx::row& row) {
   return budget;
 }
 
+// The window of the budget `b` around the moment $2, and the charges of it.
+const std::string kNewStart = "budget_window_start(b.time_window, b.timezone, $2::timestamptz)";
+const std::string kNewEnd = "budget_window_end(b.time_window, b.timezone, $2::timestamptz)";
+const std::string kNewSpent =
+    "(SELECT coalesce(sum(charge), 0) FROM usage_event e"
+    " JOIN metered_sandbox m USING (sandbox) WHERE e.tenant = b.tenant"
+    " AND budget_subject(m.profile, m.key, m.metadata) @> b.applies_to"
+    " AND e.charge_currency = b.currency AND e.interval_start >= " +
+    kNewStart + " AND e.interval_start < " + kNewEnd + ")";
+
 // The budget is locked, so nothing is booked against it meanwhile.
 Budget roll_window(pqxx::work& tx, const Budget& budget, Time at) {
   return budget_from(tx.exec_params1(
-      "UPDATE budget b SET window_start = budget_window_start(time_window, timezone, $2),"
-      " window_end = budget_window_end(time_window, timezone, $2), alerted = 0,"
-      " told_exceeded = false,"
-      " spent = (SELECT coalesce(sum(charge), 0) FROM usage_event e"
-      "   JOIN metered_sandbox m USING (sandbox) WHERE e.tenant = b.tenant"
-      "   AND budget_subject(m.profile, m.key, m.metadata) @> b.applies_to"
-      "   AND e.charge_currency = b.currency"
-      "   AND e.interval_start >= budget_window_start(b.time_window, b.timezone, $2)"
-      "   AND e.interval_start < budget_window_end(b.time_window, b.timezone, $2))"
-      " WHERE id = $1 RETURNING " +
-          std::string(kBudgetColumns),
+      "UPDATE budget b SET window_start = " + kNewStart + ", window_end = " + kNewEnd +
+          ", alerted = 0, told_exceeded = false, spent = " + kNewSpent +
+          " WHERE id = $1 RETURNING " + kBudgetColumns,
       budget.id, to_rfc3339(at)));
 }
 
@@ -96,6 +98,25 @@ std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& te
                                      " ORDER BY id FOR UPDATE",
                                  sql_array_of(tenants));
   return in_their_windows(tx, rows, at);
+}
+
+std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time at) {
+  // One statement, hence one snapshot: no booking is seen in one of the sums alone.
+  static const std::string kSql =
+      "SELECT " + std::string(kBudgetColumns) +
+      " FROM (SELECT b.id, b.tenant, b.name, b.amount, b.currency, b.time_window, b.timezone,"
+      " b.on_exceeded, b.credits, b.alert_at, b.applies_to, b.reserved,"
+      " CASE WHEN past THEN " +
+      kNewStart + " ELSE b.window_start END AS window_start, CASE WHEN past THEN " + kNewEnd +
+      " ELSE b.window_end END AS window_end, CASE WHEN past THEN " + kNewSpent +
+      " ELSE b.spent END AS spent, CASE WHEN past THEN 0 ELSE b.alerted END AS alerted,"
+      " b.told_exceeded AND NOT past AS told_exceeded FROM budget b,"
+      " LATERAL (SELECT coalesce(b.window_end <= $2::timestamptz, false) AS past) w"
+      " WHERE b.tenant = $1) b ORDER BY name COLLATE \"C\"";
+  std::vector<Budget> budgets;
+  for (const auto& row : tx.exec_params(kSql, tenant, to_rfc3339(at)))
+    budgets.push_back(budget_from(row));
+  return budgets;
 }
 
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {

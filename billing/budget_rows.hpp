@@ -42,6 +42,8 @@ HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock*
 // Locks the budgets of the tenants and advances their windows (never back) to the one that contains
 // `at`. A new window starts with the usage already booked in it.
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);
+// A tenant's budgets by name, as lock_budgets() would return them, without a lock.
+std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time at);
 // Stores spent, reserved, alerted and told_exceeded.
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 // Inserts events for the thresholds crossed, and updates the budgets in memory only.

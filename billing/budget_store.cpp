@@ -177,10 +177,7 @@ Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {
   auto work = [tenant](pqxx::work& tx) {
     check_tenant(tx, tenant);
     const auto now = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-    auto budgets = lock_budgets(tx, {tenant.value}, from_micros(now[0].as<int64_t>()));
-    std::sort(budgets.begin(), budgets.end(),
-              [](const Budget& a, const Budget& b) { return a.name < b.name; });
-    return budgets;
+    return read_budgets(tx, tenant.value, from_micros(now[0].as<int64_t>()));
   };
   co_return co_await database_.run(std::move(work));
 }

@@ -21,7 +21,8 @@ class BudgetStore {
   // time zone. kBudgetsChannel tells the replicas, so that enforcement does not wait for the next
   // round.
   Task<Budget> put(Budget budget, ChangeTrail trail = {});
-  Task<std::vector<Budget>> list(TenantId tenant);  // by name, windows up to date
+  // By name, windows up to date. Waits for no booking and holds none up.
+  Task<std::vector<Budget>> list(TenantId tenant);
   // Throws Error(not_found).
   Task<void> remove(TenantId tenant, std::string name, ChangeTrail trail = {});
 

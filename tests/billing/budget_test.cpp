@@ -205,6 +205,22 @@ TEST_F(BudgetTest, ANewWindowStartsWithWhatIsBookedInIt) {
   EXPECT_EQ(rows("SELECT trim_scale(spent) FROM budget"), std::vector<std::string>{"0.04"});
 }
 
+TEST_F(BudgetTest, IsReadWithoutItsLockAndInTheWindowOfNow) {
+  put(R"({"amount":"10","currency":"USD","window":"day","alert_at":[50]})");
+  const Time today = budget().window_start;
+  pqxx::connection other(database.url());
+  pqxx::work booking(other);
+  booking.exec(
+      "UPDATE budget SET window_start = window_start - interval '1 day',"
+      " window_end = window_end - interval '1 day', spent = 7, reserved = 1");
+  EXPECT_EQ(budget().spent, dec("0"));
+  booking.commit();
+  EXPECT_EQ(budget().spent, dec("0")) << "of today, although the row is yesterday's";
+  EXPECT_EQ(budget().reserved, dec("1"));
+  EXPECT_EQ(budget().window_start, today);
+  EXPECT_EQ(rows("SELECT trim_scale(spent) FROM budget"), std::vector<std::string>{"7"});
+}
+
 TEST_F(BudgetTest, WhatTurnsOutToBeFreeGivesBackInEachCurrency) {
   put(R"({"amount":"10","currency":"USD","window":"total"})");
   const SandboxId id = start(1h);
