@@ -161,15 +161,14 @@ Outlooks look_ahead(pqxx::work& tx, std::vector<Reservation>& reservations,
 
 Task<std::vector<Halt>> Budgets::extend(Database& database) {
   auto find = [this](pqxx::work& tx) {
-    // A first budget may be set while an end is under way that sees no budget: what was set aside
-    // for it then was not settled.
-    release_reservations(tx, reserved_though_ended(tx), clock_);
     const std::string at = to_rfc3339(hold(tx).now + kExtendBelow);
     std::vector<std::string> tenants;
     for (const auto& row :
          tx.exec_params("SELECT tenant FROM reservation WHERE covered_until < $1::timestamptz"
                         " AND covered_until < ends_at UNION"
                         " SELECT tenant FROM reservation WHERE reprice UNION"
+                        " SELECT r.tenant FROM reservation r JOIN metered_sandbox m USING (sandbox)"
+                        "   WHERE m.state = 'closed' AND m.unbooked_end IS NULL UNION"
                         " SELECT tenant FROM budget b WHERE EXISTS (SELECT FROM metered_sandbox m"
                         "   LEFT JOIN reservation r USING (sandbox) WHERE m.tenant = b.tenant"
                         "   AND m.state <> 'closed' AND r.sandbox IS NULL)",
@@ -180,7 +179,12 @@ Task<std::vector<Halt>> Budgets::extend(Database& database) {
   const auto tenants = co_await database.run(find);
   std::vector<Halt> halts;
   for (const std::string& tenant : tenants) {
-    auto work = [this, tenant](pqxx::work& tx) { return extend_tenant(tx, tenant); };
+    auto work = [this, tenant](pqxx::work& tx) {
+      // A first budget may be set while an end is under way that sees no budget: what was set aside
+      // for it then was not settled.
+      release_reservations(tx, reserved_though_ended(tx, tenant), clock_);
+      return extend_tenant(tx, tenant);
+    };
     auto extending = database.run(std::move(work));
     const auto outcome = co_await attempt(std::move(extending));
     if (const auto* more = std::get_if<std::vector<Halt>>(&outcome))

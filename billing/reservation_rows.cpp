@@ -150,13 +150,14 @@ void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes
   }
 }
 
-std::set<std::string> reserved_though_ended(pqxx::work& tx) {
+std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant) {
   std::set<std::string> sandboxes;
   for (const auto& row :
        run_prepared(tx,
-                    "SELECT sandbox FROM reservation JOIN metered_sandbox m USING (sandbox)"
-                    " WHERE m.state = 'closed' AND m.unbooked_end IS NULL LIMIT $1",
-                    kMaxAtOnce))
+                    "SELECT sandbox FROM reservation r JOIN metered_sandbox m USING (sandbox)"
+                    " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
+                    " LIMIT $2",
+                    tenant, kMaxAtOnce))
     sandboxes.insert(row[0].as<std::string>());
   return sandboxes;
 }

@@ -71,6 +71,21 @@ TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
   EXPECT_EQ(rows("SELECT sandbox FROM reservation"), std::vector{other.value});
 }
 
+TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
+  put(R"({"amount":"3","currency":"USD","window":"total"})");
+  close(start());
+  pqxx::connection other(database.url());
+  pqxx::work holding(other);
+  holding.exec("SELECT FROM budget FOR UPDATE");
+  tenant = TenantId::make();
+  rows("INSERT INTO tenant (id, name) VALUES ('" + tenant.value + "', 'other')");
+  put(R"({"amount":"3","currency":"USD","window":"total"})");
+  close(start());
+  EXPECT_EQ(budget().reserved, dec("0.6"));
+  EXPECT_NO_THROW(run(budgets.extend(*database)));
+  EXPECT_EQ(budget().reserved, dec("0"));
+}
+
 TEST_F(BudgetRoundsTest, MoneyThatIsAddedOrFreedIsForWhatRunsFirst) {
   for (const bool added : {false, true}) {
     put(R"({"amount":"3","currency":"USD","window":"total"})");
