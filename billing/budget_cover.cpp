@@ -1,5 +1,6 @@
 // Budgets::extend: renews the reservations of running sandboxes and finds those to stop.
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <utility>
@@ -179,45 +180,64 @@ Task<std::vector<Halt>> Budgets::extend(Database& database) {
   const auto tenants = co_await database.run(find);
   std::vector<Halt> halts;
   for (const std::string& tenant : tenants) {
-    auto work = [this, tenant](pqxx::work& tx) {
+    auto extending = extend_all(database, tenant);
+    auto more = co_await std::move(extending);
+    std::ranges::move(more, std::back_inserter(halts));
+  }
+  co_return halts;
+}
+
+Task<std::vector<Halt>> Budgets::extend_all(Database& database, std::string tenant) {
+  std::vector<Halt> halts;
+  for (std::optional<RunOut> after = RunOut{}; after;) {
+    auto work = [this, tenant, after = *after](pqxx::work& tx) {
       // A first budget may be set while an end is under way that sees no budget: what was set aside
       // for it then was not settled.
       release_reservations(tx, reserved_though_ended(tx, tenant), clock_);
-      return extend_tenant(tx, tenant);
+      return extend_page(tx, tenant, after);
     };
     auto extending = database.run(std::move(work));
-    const auto outcome = co_await attempt(std::move(extending));
-    if (const auto* more = std::get_if<std::vector<Halt>>(&outcome))
-      halts.insert(halts.end(), more->begin(), more->end());
-    else
+    auto outcome = co_await attempt(std::move(extending));
+    auto* page = std::get_if<Page>(&outcome);
+    if (!page) {
       log::warn("a tenant's budgets were not looked after",
                 {{"tenant", tenant}, {"reason", std::get<Error>(outcome).what()}});
+      break;
+    }
+    std::ranges::move(page->halts, std::back_inserter(halts));
+    after = page->last;
   }
   co_return halts;
 }
 
 std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tenant) {
+  return extend_page(tx, tenant, {}).halts;
+}
+
+Budgets::Page Budgets::extend_page(pqxx::work& tx, const std::string& tenant, const RunOut& after) {
   const auto held = hold(tx);
   const Time at = held.now;
   auto budgets = lock_budgets(tx, {tenant}, at);
   // The budgets' lock keeps two from adopting the same sandbox.
   if (!budgets.empty()) adopt_uncovered(tx, tenant, *held.prices, at);
-  auto running_out = lock_running_out(tx, tenant, at + kExtendBelow);
+  auto running_out = lock_running_out(tx, tenant, at + kExtendBelow, after);
+  Page page;
+  if (running_out.size() == kMostRunningOut)
+    page.last = {running_out.back().covered_until, running_out.back().sandbox};
   auto outlooks = look_ahead(tx, running_out, *held.prices, at);
-  std::vector<Halt> halts;
   for (Reservation& reservation : running_out) {
     const Time due = std::min(at + kExtendBelow, reservation.ends_at);
     if (reservation.covered_until >= due) continue;
     const Outlook& outlook = outlooks[reservation.sandbox];
     if (const auto stop = extend_cover(budgets, reservation, at, *held.prices, outlook))
-      halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
-                       stop->budget, reservation.covered_until});
+      page.halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
+                            stop->budget, reservation.covered_until});
   }
   for (Budget& budget : budgets)
-    if (!halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);
+    if (!page.halts.empty() && budget.remaining() <= Decimal()) tell_exceeded(tx, budget);
   if (!running_out.empty()) update_reservations(tx, running_out);
   if (!budgets.empty()) update_budgets(tx, budgets);
-  return halts;
+  return page;
 }
 
 void Budgets::adopt_uncovered(pqxx::work& tx, const std::string& tenant,

@@ -75,9 +75,16 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
                          const SetAside& aside = {});
 void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside);
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes);
+// The place of a reservation in the order in which they run out.
+struct RunOut {
+  Time at;
+  std::string sandbox;
+};
 // Those of a tenant that run out before `moment` and before their sandbox ends, or are to be
-// repriced, soonest first; at most 1000.
-std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment);
+// repriced, after `after`, soonest first; at most kMostRunningOut.
+inline constexpr size_t kMostRunningOut = 1000;
+std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment,
+                                          const RunOut& after = {});
 
 // Has the reservations of a tenant (empty: of all) repriced. Requires hold_publishing().
 void reprice_reservations(pqxx::work& tx, const std::string& tenant);

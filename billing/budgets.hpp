@@ -63,7 +63,8 @@ class Budgets {
   // every 30 seconds. Returns the sandboxes to stop because no money is left, in every call until
   // they have stopped. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> extend(Database& database);
-  // extend() for one tenant, within the caller's transaction.
+  // extend() for one tenant, within the caller's transaction: for those of its reservations that
+  // run out first, kMostRunningOut at most.
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
 
  private:
@@ -73,6 +74,15 @@ class Budgets {
 
   // reserve() without its fast path, and without looking after what runs first.
   bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
+
+  // What came of some of a tenant's reservations that run out.
+  struct Page {
+    std::vector<Halt> halts;
+    std::optional<RunOut> last;  // of those looked at; empty: there are no more
+  };
+  Page extend_page(pqxx::work& tx, const std::string& tenant, const RunOut& after);
+  // All of them, each page in a transaction of its own. Logs what fails and returns the rest.
+  Task<std::vector<Halt>> extend_all(Database& database, std::string tenant);
 
   // Opens empty reservations for the tenant's metered sandboxes that have none.
   static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,

@@ -12,7 +12,7 @@ constexpr const char* kReservationColumns =
     " (extract(epoch FROM covered_until) * 1000000)::bigint AS covered_micros,"
     " (extract(epoch FROM ends_at) * 1000000)::bigint AS ends_micros";
 
-constexpr int kMaxAtOnce = 1000;
+constexpr int kMostEnded = 1000;
 
 std::vector<Reservation> reservations_from(const pqxx::result& rows) {
   std::vector<Reservation> reservations;
@@ -90,14 +90,17 @@ std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::s
                                         sql_array_of(sandboxes)));
 }
 
-std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment) {
+std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment,
+                                          const RunOut& after) {
   return reservations_from(
       run_prepared(tx,
                    "SELECT " + std::string(kReservationColumns) +
                        " FROM reservation WHERE tenant = $1 AND (reprice"
                        " OR covered_until < $2::timestamptz AND covered_until < ends_at)"
-                       " ORDER BY covered_until LIMIT $3 FOR UPDATE",
-                   tenant, to_rfc3339(moment), kMaxAtOnce));
+                       " AND (covered_until, sandbox) > ($3::timestamptz, $4)"
+                       " ORDER BY covered_until, sandbox LIMIT $5 FOR UPDATE",
+                   tenant, to_rfc3339(moment), to_rfc3339(after.at), after.sandbox,
+                   static_cast<int64_t>(kMostRunningOut)));
 }
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
@@ -157,7 +160,7 @@ std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& t
                     "SELECT sandbox FROM reservation r JOIN metered_sandbox m USING (sandbox)"
                     " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
                     " LIMIT $2",
-                    tenant, kMaxAtOnce))
+                    tenant, kMostEnded))
     sandboxes.insert(row[0].as<std::string>());
   return sandboxes;
 }

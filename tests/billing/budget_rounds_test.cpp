@@ -86,6 +86,27 @@ TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
   EXPECT_EQ(budget().reserved, dec("0"));
 }
 
+TEST_F(BudgetRoundsTest, ManyThatMayFinishHideNoneThatHasToStop) {
+  const std::string limit = R"({"amount":"0","currency":"USD","window":"total","on_exceeded":")";
+  put(limit + R"(deny","applies_to":{"profile":"many"}})", "many");
+  put(limit + R"(kill","applies_to":{"profile":"few"}})", "few");
+  const auto insert = [&](const char* profile, int count, const char* covered_until) {
+    run(database->run([&](pqxx::work& tx) {
+      tx.exec_params(
+          "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held,"
+          " covered_until, ends_at, subject) SELECT 'sb' || $2 || i, $1, 'USD', 1, 0,"
+          " $4::timestamptz, '2027-01-01', jsonb_build_object('profile', $2::text)"
+          " FROM generate_series(1, $3::int) AS i",
+          tenant.value, profile, count, covered_until);
+    }));
+  };
+  insert("many", 1000, "2026-11-20T11:00:00Z");
+  insert("few", 1, "2026-11-20T11:59:00Z");
+  const auto halts = run(budgets.extend(*database));
+  ASSERT_EQ(halts.size(), 1u);
+  EXPECT_EQ(halts[0].sandbox.value, "sbfew1");
+}
+
 TEST_F(BudgetRoundsTest, MoneyThatIsAddedOrFreedIsForWhatRunsFirst) {
   for (const bool added : {false, true}) {
     put(R"({"amount":"3","currency":"USD","window":"total"})");
