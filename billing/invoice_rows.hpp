@@ -10,7 +10,8 @@
 namespace sandgate {
 
 // Computes the lines from usage booked up to `through` (a sequence number): usage of the invoice's
-// period, and late usage of issued invoices. Rounds each line and sets the total.
+// period, and late usage of issued invoices. Usage that is charged nothing has no line. Rounds each
+// line and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
 // The currencies of the charges in the invoice's period, by name.
 std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
