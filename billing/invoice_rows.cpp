@@ -104,14 +104,14 @@ void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through) {
   }
 }
 
-std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
-  std::vector<std::string> currencies;
+std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
+  std::set<std::string> currencies;
   for (const auto& row :
        tx.exec_params("SELECT DISTINCT charge_currency FROM usage_event WHERE tenant = $1"
                       " AND interval_start >= $2::timestamptz AND interval_start < $3::timestamptz"
-                      " AND charge <> 0 ORDER BY 1",
+                      " AND charge <> 0",
                       invoice.tenant.value, to_rfc3339(invoice.from), to_rfc3339(invoice.to)))
-    currencies.push_back(row[0].as<std::string>());
+    currencies.insert(row[0].as<std::string>());
   return currencies;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -13,8 +14,8 @@ namespace sandgate {
 // period, and late usage of issued invoices. Usage that is charged nothing has no line. Rounds each
 // line and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
-// The currencies of the charges in the invoice's period, by name.
-std::vector<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
+// The currencies of the charges in the invoice's period.
+std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 // Removes all but the tenant's newest drafts.
 void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most);

@@ -5,6 +5,7 @@
 #include "billing/booked_through.hpp"
 #include "billing/credit_note.hpp"
 #include "billing/credits.hpp"
+#include "billing/currency.hpp"
 #include "billing/invoice_rows.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
@@ -20,15 +21,9 @@ Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
 }
 
-// The same choice as read_usage() makes.
-std::string currency_of(const std::vector<std::string>& charged) {
-  const bool dollars = std::find(charged.begin(), charged.end(), "USD") != charged.end();
-  return charged.empty() || dollars ? "USD" : charged.front();
-}
-
-void name_other_currencies(pqxx::work& tx, Invoice& invoice) {
-  invoice.other_currencies = charged_in(tx, invoice);
-  std::erase(invoice.other_currencies, invoice.currency);
+void name_other_currencies(Invoice& invoice, std::set<std::string> charged) {
+  charged.erase(invoice.currency);
+  invoice.other_currencies.assign(charged.begin(), charged.end());
 }
 
 // Adjusts the ledger, which holds exact amounts, to the invoice's rounded total.
@@ -95,14 +90,15 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
       invoice.from = moment_in(tx, *order.timezone, order.from);
       invoice.to = moment_in(tx, *order.timezone, order.to);
     }
-    invoice.currency = order.currency ? *order.currency : currency_of(charged_in(tx, invoice));
+    const auto charged = charged_in(tx, invoice);
+    invoice.currency = currency_to_add_up(order.currency, charged);
     if (overlaps_issued(tx, invoice)) throw covered();
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
     keep_newest_drafts(tx, invoice.tenant, kMostDrafts);
     Invoice drafted = *read_invoice(tx, invoice.id);
-    name_other_currencies(tx, drafted);
+    name_other_currencies(drafted, charged);
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
   };
@@ -131,7 +127,8 @@ Task<Invoice> Invoices::credit(InvoiceId id, Decimal amount, std::string reason,
 Task<Invoice> Invoices::get(InvoiceId id) {
   auto work = [id](pqxx::work& tx) {
     auto invoice = read_invoice(tx, id);
-    if (invoice && invoice->state == InvoiceState::draft) name_other_currencies(tx, *invoice);
+    if (invoice && invoice->state == InvoiceState::draft)
+      name_other_currencies(*invoice, charged_in(tx, *invoice));
     return invoice;
   };
   auto invoice = co_await database_.run(std::move(work));
