@@ -33,7 +33,7 @@ struct Invoice {
   TenantId tenant;
   Time from, to;
   std::string currency;
-  std::vector<std::string> other_currencies;  // of a draft: more currencies charged in its period
+  std::vector<std::string> other_currencies;  // of a draft: what else its time was charged in then
   InvoiceState state = InvoiceState::draft;
   std::vector<InvoiceLine> lines;
   Decimal total;  // sum of the rounded amounts

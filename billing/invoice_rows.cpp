@@ -34,6 +34,7 @@ ORDER BY 1 NULLS FIRST, 2, 3, 4, 5)sql";
 constexpr const char* kInvoiceColumns =
     "id, tenant, currency, state, total, credits_applied + (SELECT coalesce(sum(amount), 0)"
     " FROM invoice_payment p WHERE p.invoice = invoice.id) AS credits_applied,"
+    " to_json(other_currencies) AS other_currencies,"
     " (extract(epoch FROM period_from) * 1000000)::bigint AS from_micros,"
     " (extract(epoch FROM period_to) * 1000000)::bigint AS to_micros,"
     " (extract(epoch FROM created_at) * 1000000)::bigint AS created_micros,"
@@ -48,7 +49,11 @@ Invoice invoice_from(const pqxx::row& row) {
                   .total = Decimal::from_sql(row["total"].c_str()),
                   .credits_applied = Decimal::from_sql(row["credits_applied"].c_str()),
                   .created_at = from_micros(row["created_micros"].as<int64_t>())};
-  if (row["issued_micros"].is_null()) return invoice;
+  if (row["issued_micros"].is_null()) {
+    const Json others = Json::parse(row["other_currencies"].c_str());
+    invoice.other_currencies = others.get<std::vector<std::string>>();
+    return invoice;
+  }
   invoice.state = InvoiceState::issued;
   invoice.issued_at = from_micros(row["issued_micros"].as<int64_t>());
   return invoice;
@@ -117,10 +122,10 @@ std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
 
 void insert_invoice(pqxx::work& tx, const Invoice& invoice) {
   tx.exec_params(
-      "INSERT INTO invoice (id, tenant, period_from, period_to, currency, total)"
-      " VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, $6::numeric)",
+      "INSERT INTO invoice (id, tenant, period_from, period_to, currency, total, other_currencies)"
+      " VALUES ($1, $2, $3::timestamptz, $4::timestamptz, $5, $6::numeric, $7::text[])",
       invoice.id.value, invoice.tenant.value, to_rfc3339(invoice.from), to_rfc3339(invoice.to),
-      invoice.currency, invoice.total.to_string());
+      invoice.currency, invoice.total.to_string(), sql_array_of(invoice.other_currencies));
 }
 
 void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most) {

@@ -21,7 +21,11 @@ Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
 }
 
-void name_other_currencies(Invoice& invoice, std::set<std::string> charged) {
+// Decides the invoice's currency, and names the others that its time is charged in.
+void choose_invoice_currency(pqxx::work& tx, Invoice& invoice,
+                             const std::optional<std::string>& asked) {
+  auto charged = charged_in(tx, invoice);
+  invoice.currency = currency_to_add_up(asked, charged);
   charged.erase(invoice.currency);
   invoice.other_currencies.assign(charged.begin(), charged.end());
 }
@@ -90,15 +94,13 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
       invoice.from = moment_in(tx, *order.timezone, order.from);
       invoice.to = moment_in(tx, *order.timezone, order.to);
     }
-    const auto charged = charged_in(tx, invoice);
-    invoice.currency = currency_to_add_up(order.currency, charged);
+    choose_invoice_currency(tx, invoice, order.currency);
     if (overlaps_issued(tx, invoice)) throw covered();
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
     keep_newest_drafts(tx, invoice.tenant, kMostDrafts);
-    Invoice drafted = *read_invoice(tx, invoice.id);
-    name_other_currencies(drafted, charged);
+    const Invoice drafted = *read_invoice(tx, invoice.id);
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
   };
@@ -125,12 +127,7 @@ Task<Invoice> Invoices::credit(InvoiceId id, Decimal amount, std::string reason,
 }
 
 Task<Invoice> Invoices::get(InvoiceId id) {
-  auto work = [id](pqxx::work& tx) {
-    auto invoice = read_invoice(tx, id);
-    if (invoice && invoice->state == InvoiceState::draft)
-      name_other_currencies(*invoice, charged_in(tx, *invoice));
-    return invoice;
-  };
+  auto work = [id](pqxx::work& tx) { return read_invoice(tx, id); };
   auto invoice = co_await database_.run(std::move(work));
   if (!invoice) throw Error::not_found("invoice", id.value);
   co_return *invoice;

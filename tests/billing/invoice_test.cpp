@@ -118,6 +118,15 @@ TEST_F(InvoiceTest, IsOfOneCurrencyAndADraftNamesTheOthers) {
   EXPECT_EQ(yen.other_currencies, (Names{"EUR", "USD"}));
 }
 
+TEST_F(InvoiceTest, ADraftIsReadWithoutTheUsageOfItsTime) {
+  use(1000s);
+  const Invoice drafted = draft();
+  pqxx::connection other(database.url());
+  pqxx::work holding(other);
+  holding.exec("LOCK TABLE usage_event");
+  EXPECT_EQ(to_json(run(invoices.get(drafted.id))), to_json(drafted));
+}
+
 TEST_F(InvoiceTest, AnIssuedOneIsAFactAndLateUsageAdjustsTheNext) {
   use(1000s);
   const Invoice issued = run(invoices.issue(draft().id));
