@@ -31,7 +31,9 @@ void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
   // A budget that is being set reads the ledger, which does not show it this money yet.
   hold_credits(tx, tenant);
   tx.exec_params(
-      "UPDATE budget SET credits = credits + $3::numeric"
+      "UPDATE budget SET credits = credits + $3::numeric,"
+      " alerted = least(alerted, floor(spent * 100 / (amount + credits + $3::numeric)))::int,"
+      " told_exceeded = told_exceeded AND spent >= amount + credits + $3::numeric"
       " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
       tenant.value, money.currency, money.amount.to_string());
 }

@@ -15,7 +15,8 @@ Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& cu
 void hold_credits(pqxx::work& tx, const TenantId& tenant);
 
 // Adds prepaid money, which the ledger has, to the tenant's budgets without a window in that
-// currency. Takes hold_credits() first.
+// currency. What is no longer reached of their thresholds is told again. Takes hold_credits()
+// first.
 void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money);
 
 // Posts a payment of an invoice from credits. Returns the transfer's id.

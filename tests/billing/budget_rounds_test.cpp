@@ -61,6 +61,31 @@ TEST_F(BudgetRoundsTest, CreditsOfTheMomentInWhichABudgetIsSetCountOnce) {
   EXPECT_EQ(budget().credits, credits.amount);
 }
 
+TEST_F(BudgetRoundsTest, AfterCreditsThresholdsAreToldAgain) {
+  const auto told = [&] {
+    return rows("SELECT type, data ->> 'spent' FROM budget_event ORDER BY id");
+  };
+  const auto use = [&](std::chrono::seconds time) {
+    clock.advance(time);
+    run(meter.flush(*database, 0s));
+  };
+  put(R"({"amount":"0","currency":"USD","window":"total","alert_at":[50]})");
+  std::vector<std::string> all{"budget.alert|0", "budget.exceeded|0"};
+  EXPECT_EQ(told(), all) << "nothing may be spent yet";
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  run(store.add_credits(tenant, {dec("0.1"), "USD"}, "prepaid"));
+  use(60s);
+  all.push_back("budget.alert|0.06");
+  EXPECT_EQ(told(), all);
+  use(60s);
+  all.push_back("budget.exceeded|0.12");
+  EXPECT_EQ(told(), all);
+  run(store.add_credits(tenant, {dec("0.12"), "USD"}, "more"));
+  use(120s);
+  all.push_back("budget.exceeded|0.24");
+  EXPECT_EQ(told(), all) << "half of it was spent before";
+}
+
 TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
   put(R"({"amount":"3","currency":"USD","window":"total"})");
   const SandboxId one = start(), other = start();
