@@ -16,32 +16,51 @@ namespace {
 
 constexpr std::chrono::seconds kBudgetPatience{30};
 
-// The charges since the start of a budget's window, of bookings up to number `through`.
+// The charges of the part of a budget's window that is counted by events, of bookings up to number
+// `through`.
 struct Counted {
   int64_t through = 0;
-  std::string window_start, spent = "0";  // as SQL text
+  Time window_start;
+  std::string spent = "0";  // as SQL text
 };
 
+// Where the events to count end, as SQL text: of the whole days (UTC) after it the sums by day tell
+// what is spent, which know no key and no metadata.
+std::string events_until(const BudgetScope& scope, Time window_start) {
+  const bool has_sums = !scope.key && scope.metadata.empty();
+  return has_sums ? to_rfc3339(std::chrono::ceil<std::chrono::days>(window_start)) : "infinity";
+}
+
+// Of the window around the moment; empty: around now.
+Time window_start(pqxx::work& tx, const Budget& budget, std::optional<Time> around = {}) {
+  const auto row = tx.exec_params1(
+      "SELECT (extract(epoch FROM budget_window_start($1, $2,"
+      " coalesce($3::timestamptz, clock_timestamp()))) * 1000000)::bigint",
+      std::string(to_string(budget.window)), budget.timezone,
+      around ? std::optional(to_rfc3339(*around)) : std::nullopt);
+  return from_micros(row[0].as<int64_t>());
+}
+
 constexpr const char* kCount = R"sql(
-SELECT w.start, (SELECT coalesce(sum(charge), 0) FROM usage_event e
-    JOIN metered_sandbox m USING (sandbox)
-    WHERE e.tenant = $1 AND charge_currency = $2 AND interval_start >= w.start AND sequence <= $6
-    AND budget_subject(m.profile, m.key, m.metadata) @> $5::jsonb)
-FROM (SELECT budget_window_start($3, $4, clock_timestamp()) AS start) w)sql";
+SELECT coalesce(sum(charge), 0) FROM usage_event e JOIN metered_sandbox m USING (sandbox)
+WHERE e.tenant = $1 AND charge_currency = $2 AND sequence <= $3
+  AND interval_start >= $4::timestamptz AND interval_start < $5::timestamptz
+  AND budget_subject(m.profile, m.key, m.metadata) @> $6::jsonb)sql";
 
 Counted count_spent(pqxx::work& tx, const Budget& budget, int64_t through) {
-  const auto row =
-      tx.exec_params1(kCount, budget.tenant, budget.currency, std::string(to_string(budget.window)),
-                      budget.timezone, to_json(budget.applies_to).dump(), through);
-  return {through, row[0].as<std::string>(), row[1].as<std::string>()};
+  Counted counted{.through = through, .window_start = window_start(tx, budget)};
+  counted.spent = tx.exec_params1(kCount, budget.tenant, budget.currency, through,
+                                  to_rfc3339(counted.window_start),
+                                  events_until(budget.applies_to, counted.window_start),
+                                  to_json(budget.applies_to).dump())[0]
+                      .as<std::string>();
+  return counted;
 }
 
 // When a new window began since the count, all of it is counted again: it holds little yet.
 Counted still_right(pqxx::work& tx, const Budget& budget, Time now, Counted counted) {
-  const auto start =
-      tx.exec_params1("SELECT budget_window_start($1, $2, $3::timestamptz)",
-                      std::string(to_string(budget.window)), budget.timezone, to_rfc3339(now))[0];
-  return start.as<std::string>() == counted.window_start ? std::move(counted) : Counted{};
+  const Time start = window_start(tx, budget, now);
+  return start == counted.window_start ? std::move(counted) : Counted{.window_start = start};
 }
 
 // Recomputes the counters, so that a changed window or currency gives the same as a new budget.
@@ -58,7 +77,13 @@ SELECT $1, $2, $3::numeric, $4, $5, $6, $7, $8::int[], $10::jsonb,
     WHERE e.tenant = $1 AND charge_currency = $4 AND sequence > $12
     AND budget_subject(m.profile, m.key, m.metadata) @> $10::jsonb
     AND interval_start >= budget_window_start($5, $6, $9::timestamptz)
-    AND interval_start < coalesce(budget_window_end($5, $6, $9::timestamptz), 'infinity')),
+    AND interval_start < least($13::timestamptz, budget_window_end($5, $6, $9::timestamptz)))
+  + (SELECT coalesce(sum(charge), 0) FROM usage_rollup
+    WHERE tenant = $1 AND charge_currency = $4
+    AND profile = coalesce($10::jsonb ->> 'profile', profile)
+    AND day >= ($13::timestamptz AT TIME ZONE 'UTC')::date
+    AND day <= coalesce((budget_window_end($5, $6, $9::timestamptz) AT TIME ZONE 'UTC')::date,
+      'infinity')),
   (SELECT coalesce(sum(held), 0) FROM reservation WHERE tenant = $1 AND currency = $4
     AND subject @> $10::jsonb)
 ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = excluded.currency,
@@ -141,8 +166,8 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
   tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
                  std::string(to_string(budget.window)), budget.timezone,
                  std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),
-                 to_rfc3339(now), to_json(budget.applies_to).dump(), counted.spent,
-                 counted.through);
+                 to_rfc3339(now), to_json(budget.applies_to).dump(), counted.spent, counted.through,
+                 events_until(budget.applies_to, counted.window_start));
   auto budgets = lock_budgets(tx, {budget.tenant}, now);
   take_back(tx, budgets, named(budgets, budget.name));
   tell_thresholds(tx, budgets);

@@ -25,7 +25,7 @@ class BudgetRoundsTest : public test::BudgetFixture {
 
 TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   for (int i = 0; i < 8; ++i) {
-    const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+    const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}, {{"run", "42"}});
     clock.advance(100s);
     close(id);
   }
@@ -37,13 +37,27 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
         RETURN jsonb_build_object('profile', profile, 'key', key, 'metadata', metadata);
       END $$)");
   }));
-  std::thread putting(
-      [&] { put(R"({"amount":"2","currency":"USD","window":"total","on_exceeded":"deny"})"); });
+  std::thread putting([&] {
+    put(R"({"amount":"2","currency":"USD","window":"total","applies_to":{"metadata":{"run":"42"}}})");
+  });
   while (rows("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'").empty())
     std::this_thread::yield();
   EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
   putting.join();
   EXPECT_EQ(budget().spent, dec("0.8"));
+}
+
+TEST_F(BudgetRoundsTest, CountsThePastByDaysOrByEventsAlike) {
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}, {{"run", "42"}});
+  clock.advance(13h);
+  close(id);
+  const auto spent = [&](const std::string& applies_to) {
+    return put(R"({"amount":"100","currency":"USD","window":"total")" + applies_to + "}").spent;
+  };
+  EXPECT_EQ(spent(""), dec("46.8"));
+  EXPECT_EQ(spent(R"(,"applies_to":{"profile":"python"})"), dec("46.8"));
+  EXPECT_EQ(spent(R"(,"applies_to":{"metadata":{"run":"42"}})"), dec("46.8"));
+  EXPECT_EQ(spent(R"(,"applies_to":{"profile":"other"})"), dec("0"));
 }
 
 TEST_F(BudgetRoundsTest, CreditsOfTheMomentInWhichABudgetIsSetCountOnce) {
