@@ -49,8 +49,8 @@ class Budgets {
   // Makes the reservation of a paused sandbox one for running again, in the transaction that writes
   // that intention: whatever is held for it counts as free. Throws as reserve() does.
   void resume(pqxx::work& tx, PlannedSpending planned);
-  // Resizes the reservation after the rate or the end changed (placed, paused):
-  // to what is needed, or to as much as the budgets have. Never throws budget_exceeded.
+  // Resizes the reservation after the rate or the end changed (placed, paused): to what is needed,
+  // or to as much as the budgets have. Never throws budget_exceeded.
   void adjust(pqxx::work& tx, const PlannedSpending& planned);
   // As adjust() before more time is granted, and counts what ran but is not booked yet. Throws
   // Error(budget_exceeded), as reserve() does, when the budgets have too little.

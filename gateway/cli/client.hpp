@@ -42,8 +42,8 @@ struct Reply {
 
 // A blocking HTTP client of one gateway. Every failure is an Error whose one-line message says what
 // happened and what to do, with the gateway's code and request id; its details are the problem
-// document. Server certificates are verified
-// against the system's authorities and those in the file that SSL_CERT_FILE names.
+// document. Server certificates are verified against the system's authorities and those in the file
+// that SSL_CERT_FILE names.
 class Client {
  public:
   Client(std::string url, Secret key, std::string tenant);
