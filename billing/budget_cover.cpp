@@ -22,12 +22,6 @@ constexpr std::chrono::seconds kStopBelow{90};
 // For sandboxes that began before their tenant had budgets, where their row tells no end.
 constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
-void set_aside(std::vector<Budget>& budgets, const Reservation& reservation,
-               const Decimal& amount) {
-  for (Budget& budget : budgets)
-    if (pays_for(budget, reservation)) budget.reserved += amount;
-}
-
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
 }
@@ -90,7 +84,7 @@ std::optional<Stop> extend_cover(std::vector<Budget>& budgets, Reservation& rese
           ? Decimal()
           : charge_of(prices, outlook, reservation, {from, from + needed}) + outlook.lacking;
   const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
-  set_aside(budgets, reservation, more);
+  count_held(budgets, reservation, more);
   reservation.held += more;
   const Time covered = lasts_until(prices, outlook, reservation, reservation.covered_until,
                                    std::max(more - outlook.lacking, Decimal()));

@@ -121,8 +121,7 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
     reservation.held -= part;
     reservation.reprice = true;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
-    for (Budget& budget : budgets)
-      if (pays_for(budget, reservation)) budget.reserved -= part;
+    count_held(budgets, reservation, -part);
   }
   if (!reservations.empty()) update_reservations(tx, reservations);
 }

@@ -110,7 +110,7 @@ void Spending::pay_running(Reservation& reservation, const Drawn& sum, const Boo
   const Decimal part = std::min(reservation.held, sum.running);
   reservation.held -= part;
   reservation.ahead += sum.running - sum.by_time;
-  give_back(reservation, part);
+  count_held(budgets_, reservation, -part);
   // What exceeds the held amount is not covered, even at a rate of zero.
   if (part < sum.running)
     reservation.covered_until = sum.latest;
@@ -135,31 +135,23 @@ void Spending::cover_from(Reservation& reservation, const BookedTo& to) {
   const Decimal rest = estimate(reservation.charge_per_hour, reservation.covered_until - from);
   const Decimal freed = reservation.held - std::min(reservation.held, rest);
   reservation.held -= freed;
-  give_back(reservation, freed);
+  count_held(budgets_, reservation, -freed);
 }
 
 void Spending::pay_beyond(Reservation& reservation, const Drawn& sum) {
   if (sum.beyond.is_zero()) return;
-  std::optional<Decimal> left;
-  for (const Budget& budget : budgets_)
-    if (pays_for(budget, reservation))
-      left = std::min(left.value_or(budget.remaining()), budget.remaining());
+  const auto left = least_left(budgets_, reservation);
   if (!left || *left > Decimal()) return;
   // The sandbox that sent it runs shorter, not those whose money it would use.
   const Decimal part = std::min({reservation.held, sum.beyond, -*left});
   reservation.held -= part;
   reservation.reprice = true;
-  give_back(reservation, part);
+  count_held(budgets_, reservation, -part);
   // At a rate of zero it would run for ever.
   if (reservation.charge_per_hour.is_zero())
     reservation.covered_until = sum.latest;
   else
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
-}
-
-void Spending::give_back(const Reservation& reservation, const Decimal& part) {
-  for (Budget& budget : budgets_)
-    if (pays_for(budget, reservation)) budget.reserved -= part;
 }
 
 }  // namespace sandgate

@@ -38,7 +38,6 @@ class Spending {
   // Sets how long the reservation lasts from where time is booked to.
   void cover_from(Reservation& reservation, const BookedTo& to);
   void pay_beyond(Reservation& reservation, const Drawn& sum);
-  void give_back(const Reservation& reservation, const Decimal& part);
   // Reads the subjects of the events' sandboxes, unless every budget applies to all of them.
   void read_subjects(pqxx::work& tx, const std::vector<UsageEvent>& booked);
   bool holds_for(const Budget& budget, const std::string& sandbox) const;
