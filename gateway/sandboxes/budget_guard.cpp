@@ -20,8 +20,7 @@ bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,
 void BudgetGuard::resume(pqxx::work& tx, const SandboxRecord& sandbox,
                          const PlannedCharge& charge) {
   PlannedSpending spending = planned(sandbox, charge);
-  // It goes on to its end; only one that was to wait paused may be given its whole time again.
-  if (sandbox.on_expiry == EndAction::kill) spending.ttl = from_now(sandbox).ttl;
+  if (!begins_anew(sandbox, clock_.now())) spending.ttl = from_now(sandbox).ttl;
   // The subject of a resumed sandbox is stored with its meter, not in its row.
   const auto subject = metered_subject(tx, sandbox.id.value);
   if (subject) spending.subject = *subject;

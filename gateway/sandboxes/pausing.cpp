@@ -224,7 +224,7 @@ Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
     const Error refusal = co_await std::move(giving_up);
     throw refusal;
   }
-  const SandboxRecord running = co_await keep_running(record.id);
+  const SandboxRecord running = co_await keep_running(record);
   if (record.on_expiry == EndAction::pause) {
     const auto ttl = backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
     auto shortening = deployment->backend->extend(record.backend_id, ttl);
@@ -271,11 +271,14 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
   co_return co_await keep(id, SandboxState::paused, std::move(write));
 }
 
-Task<SandboxRecord> Pausing::keep_running(SandboxId id) {
-  auto write = [this, id](pqxx::work& tx) {
-    auto running = sandbox_rows::set_resumed(tx, id);
-    if (!running) return sandbox_rows::find(tx, id);
-    parts_.meter.change(tx, id, MeterState::running, running->resources);
+Task<SandboxRecord> Pausing::keep_running(SandboxRecord resuming) {
+  const SandboxId id = resuming.id;
+  auto write = [this, resuming](pqxx::work& tx) {
+    auto running = sandbox_rows::set_resumed(tx, resuming.id);
+    if (!running) return sandbox_rows::find(tx, resuming.id);
+    parts_.meter.change(tx, resuming.id, MeterState::running, running->resources);
+    // Its time may have ended while the backend resumed it: only the rest of it was reserved.
+    if (running->expires_at != resuming.expires_at) parts_.spend.adjust(tx, *running, {});
     return running;
   };
   co_return co_await keep(id, SandboxState::running, std::move(write));

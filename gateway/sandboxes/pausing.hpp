@@ -45,7 +45,7 @@ class Pausing {
   Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
-  Task<SandboxRecord> keep_running(SandboxId id);
+  Task<SandboxRecord> keep_running(SandboxRecord resuming);
   // Leaves the row to the reaper when the write fails.
   Task<MaybeRecord> write_or_leave(SandboxId id, Change change);
   // Ends the row's lease early, so that the reaper may retry soon.

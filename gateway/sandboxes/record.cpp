@@ -63,6 +63,11 @@ bool waits_paused(const SandboxRecord& record) {
   return record.state == SandboxState::paused && record.on_expiry == EndAction::pause;
 }
 
+bool begins_anew(const SandboxRecord& record, Time at) {
+  const bool waited = record.on_expiry == EndAction::pause && record.expires_at <= at;
+  return record.kill_once_resumed || waited;
+}
+
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,
                   std::string_view backend_id) {
   return record.provider == provider && record.backend_id == backend_id;

@@ -66,6 +66,9 @@ struct SandboxRecord {
 
 // Whether the sandbox is paused and stays so when its TTL ends, since on_expiry is `pause`.
 bool waits_paused(const SandboxRecord& record);
+// Whether a paused sandbox that is resumed at `at` is given its TTL anew. If not, it goes on to its
+// expiry. The rule of sandbox_rows::set_resumed().
+bool begins_anew(const SandboxRecord& record, Time at);
 // Whether a backend of this provider lists the record's sandbox under this id. Ignores the
 // deployment: several may share one vendor account under different credentials.
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,

@@ -26,11 +26,12 @@ class SpendGuard {
   // Error(budget_exceeded).
   virtual bool reserve(pqxx::work& tx, const SandboxRecord& sandbox,
                        const PlannedCharge& charge) = 0;
-  // Before a resume: reserves anew, because running costs more than being paused. Throws
-  // Error(budget_exceeded).
+  // Before a resume: reserves anew, because running costs more than being paused, for the time that
+  // is left, or all of it; see begins_anew(). Throws Error(budget_exceeded).
   virtual void resume(pqxx::work& tx, const SandboxRecord& sandbox,
                       const PlannedCharge& charge) = 0;
-  // After placement, with `most`, or after a pause, when the real price is known.
+  // After placement, with `most`, when the real price is known; and after a pause, or when a resume
+  // gave it more time than was reserved for.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
                       const std::optional<RunCharge>& most) = 0;
   // After the expiry was moved. Throws Error(budget_exceeded).

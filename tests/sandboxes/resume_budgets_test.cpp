@@ -104,6 +104,36 @@ TEST_F(ResumeBudgets, PayForNoMoreThanTheTimeItHasLeft) {
   EXPECT_EQ(world.sql("SELECT reserved BETWEEN 0.09 AND 0.101 FROM budget"), "t");
 }
 
+TEST_F(ResumeBudgets, PayForNoMoreThanTheRestOfOneThatIsPausedInTheEnd) {
+  PayingReplica replica(world);
+  replica.put(world.tenant, "1", OnExceeded::kill);
+  const SandboxRecord box = paused(replica.lifecycle);
+  replica.put(world.tenant, "0.2", OnExceeded::kill);
+  const auto ends_in = [&](const char* time) {
+    world.sql("UPDATE sandbox SET on_expiry = 'pause', expires_at = now() + interval '" +
+              std::string(time) + "' RETURNING id");
+  };
+  ends_in("-1 s");
+  EXPECT_TRUE(resume(replica.lifecycle, box).starts_with("budget_exceeded")) << "it begins anew";
+  ends_in("100 s");
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+  EXPECT_EQ(world.sql("SELECT reserved BETWEEN 0.09 AND 0.101 FROM budget"), "t");
+}
+
+TEST_F(ResumeBudgets, PayForTheWholeTimeOfOneThatBeginsAnewAfterAll) {
+  PayingReplica replica(world);
+  replica.put(world.tenant, "1", OnExceeded::kill);
+  const SandboxRecord box = paused(replica.lifecycle);
+  world.sql(
+      "UPDATE sandbox SET on_expiry = 'pause', expires_at = now() + interval '100 s' RETURNING id");
+  // The backend takes as long.
+  world.a->once_changed(
+      [&] { world.sql("UPDATE sandbox SET expires_at = now() - interval '1 s' RETURNING id"); });
+  EXPECT_EQ(resume(replica.lifecycle, box), "");
+  EXPECT_GT(world.row(box.id).expires_at, SystemClock().now() + std::chrono::seconds(590));
+  EXPECT_EQ(world.sql("SELECT reserved BETWEEN 0.59 AND 0.601 FROM budget"), "t");
+}
+
 TEST_F(ResumeBudgets, AreNotAskedTwiceForAMinimumThatIsPaid) {
   PayingReplica replica(world, R"({"kind":"cost","currency":"USD",
     "effective_from":"2026-01-01T00:00:00Z",
