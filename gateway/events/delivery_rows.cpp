@@ -1,6 +1,5 @@
 #include "gateway/events/delivery_rows.hpp"
 
-#include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/events/event_row.hpp"
 #include "gateway/events/webhook_store.hpp"
@@ -55,16 +54,15 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
   for (const auto& row : run_prepared(tx, kTakeDue, most, lease.count(), "{" + busy + "}")) {
     const std::string context =
         webhook_vault_context(row["owner"].as<std::string>(), row["name"].as<std::string>());
+    Delivery& delivery = taken.emplace_back(Delivery{.webhook = row["webhook"].as<int64_t>(),
+                                                     .url = row["url"].as<std::string>(),
+                                                     .event = event_from(row),
+                                                     .attempts = row["attempts"].as<int>()});
     try {
-      taken.push_back({.webhook = row["webhook"].as<int64_t>(),
-                       .url = row["url"].as<std::string>(),
-                       .secret = vault.open(pqxx::binarystring(row["secret"]).str(), context),
-                       .event = event_from(row),
-                       .attempts = row["attempts"].as<int>()});
-    } catch (const Error& error) {
-      // A secret that cannot be opened must not block other deliveries.
-      log::error("a webhook cannot be used",
-                 {{"webhook", row["name"].c_str()}, {"reason", error.what()}});
+      delivery.secret = vault.open(pqxx::binarystring(row["secret"]).str(), context);
+    } catch (const Error&) {
+      // Recorded as its failure: whoever set the webhook is to hear of it.
+      delivery.sealed_away = true;
     }
   }
   return taken;

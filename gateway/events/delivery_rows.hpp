@@ -17,6 +17,7 @@ struct Delivery {
   int64_t webhook = 0;  // row id
   std::string url;
   Secret secret;
+  bool sealed_away = false;  // secret unreadable: sealed under another master key
   Event event;
   int attempts = 1;  // includes this one; tells this lease from later ones
 };

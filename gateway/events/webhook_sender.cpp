@@ -61,6 +61,7 @@ HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const 
 }
 
 Task<std::string> WebhookSender::send(const delivery_rows::Delivery& delivery) {
+  if (delivery.sealed_away) co_return "its secret is sealed under another master key: set it again";
   auto sending = client_.stream(call_for(delivery));
   const auto outcome = co_await attempt_within(options_.deadline, std::move(sending));
   if (const auto* error = std::get_if<Error>(&outcome)) {

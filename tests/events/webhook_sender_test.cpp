@@ -239,6 +239,22 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
   EXPECT_EQ(run(sender.step()), 1u);
 }
 
+TEST_F(WebhookSenderTest, OneWhoseSecretIsSealedAwayFailsAndSaysWhy) {
+  happen(3);
+  const Vault stranger{Secret(std::string(32, 'o'))};
+  WebhookSender elsewhere{*database, stranger, way, clock, {}};
+  EXPECT_EQ(run(elsewhere.step()), 3u);
+  EXPECT_TRUE(receiver.calls().empty()) << "it cannot be signed";
+  EXPECT_EQ(state(), "failing");
+  EXPECT_NE(webhook().last_failure->reason.find("another master key"), std::string::npos);
+  for (int rounds = 0; webhook().pending > 0 && rounds < 5; ++rounds) {
+    all_due();
+    run(sender.step());
+  }
+  EXPECT_EQ(received().size(), 3u);
+  EXPECT_EQ(state(), "active");
+}
+
 TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   WebhookDraft slow{.name = "slow",
                     .tenant = other,
