@@ -80,8 +80,13 @@ class StripeExporter : public Exporter {
     auto verdicts = std::make_shared<std::vector<Verdict>>(events.size(), later("not tried"));
     std::vector<size_t> indexes(events.size());
     for (size_t i = 0; i < indexes.size(); ++i) indexes[i] = i;
-    auto send_one = [this, &events, verdicts](size_t index) -> Task<void> {
-      (*verdicts)[index] = co_await send(events[index]);
+    // What comes after an event that has to be sent again is sent with it.
+    bool stopped = false;
+    auto send_one = [this, &events, &stopped, verdicts](size_t index) -> Task<void> {
+      if (stopped) co_return;
+      Verdict verdict = co_await send(events[index]);
+      stopped = stopped || verdict.kind == Verdict::later;
+      (*verdicts)[index] = std::move(verdict);
     };
     co_await for_each(std::move(indexes), kSendsAtOnce, send_one);
     co_return summed(*verdicts);

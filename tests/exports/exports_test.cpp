@@ -173,6 +173,18 @@ TEST_F(ExportsTest, WaitsLongerAfterEachFailureAndObeysRetryAfter) {
   EXPECT_EQ(row().failures, 0);
 }
 
+TEST_F(ExportsTest, WhoHasToWaitSendsNoMoreOfTheBatch) {
+  put(settings({{tenant.value, "cus_one"}}));
+  for (int i = 0; i < 30; ++i) use(10s);
+  receiver.fault({{"status", 429}, {"times", 1000}, {"retry_after", 7}});
+  run(runner.run_once());
+  EXPECT_LE(receiver.state()["requests"], 8) << "those that were under way";
+  EXPECT_NE(row().error.find("429"), std::string::npos);
+  receiver.fault({{"times", 0}});
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
 TEST_F(ExportsTest, ARefusedKeyStopsItWithoutDeadLetters) {
   put(settings({{tenant.value, "cus_one"}}), "stripe", {{"api_key", Secret("sk_wrong")}});
   use(10s);
