@@ -61,14 +61,25 @@ Task<size_t> Machines::end_all_on(Sign last) {
     log::error("a machine is silent: its sandboxes are lost", {{"machine", last.machine},
                                                                {"last_seen", to_rfc3339(last.seen)},
                                                                {"sandboxes", ids.size()}});
-  for (const SandboxId& id : ids) co_await lifecycle_.note_lost_machine(id, last.seen);
+  size_t ended = 0;
+  for (const SandboxId& id : ids) {
+    auto ending = lifecycle_.note_lost_machine(id, last.seen);
+    const auto outcome = co_await attempt(std::move(ending));
+    if (const Error* error = std::get_if<Error>(&outcome))
+      log::warn("the loss of a sandbox was not written",
+                {{"sandbox", id.value}, {"reason", error->what()}});
+    else
+      ++ended;
+  }
+  // What was not written is tried again in the next step.
+  if (ended < ids.size()) co_return ended;
   // Unless it is back.
   auto forget = [last](pqxx::work& tx) {
     run_prepared(tx, "DELETE FROM machine WHERE name = $1 AND seen_at <= $2::timestamptz",
                  last.machine, to_rfc3339(last.seen));
   };
   co_await database.run(std::move(forget));
-  co_return ids.size();
+  co_return ended;
 }
 
 }  // namespace sandgate

@@ -40,6 +40,7 @@ class Machines {
 
   Task<std::vector<Sign>> give_and_read_signs();
   void compare(const std::vector<Sign>& signs, Instant now);
+  // Returns how many it ended. Forgets the machine once none is left.
   Task<size_t> end_all_on(Sign last);
 
   Lifecycle& lifecycle_;

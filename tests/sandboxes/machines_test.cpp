@@ -4,7 +4,7 @@
 
 #include <thread>
 
-#include "tests/sandboxes/world.hpp"
+#include "tests/sandboxes/held_lock.hpp"
 
 namespace sandgate {
 namespace {
@@ -64,6 +64,23 @@ TEST(Machines, AnEndThatWasAskedForIsNoLoss) {
   world.see("100");
   EXPECT_EQ(run(world.machines.step()), 1u);
   EXPECT_EQ(world.row(id).state, SandboxState::stopped);
+}
+
+TEST(Machines, ASandboxThatSomebodyHoldsUpHoldsUpNoOther) {
+  MachineWorld world;
+  const SandboxId locked = world.begin(), other = world.begin();
+  test::Replica replica(world.database.url(), world.fixed(), 200ms);
+  Machines machines(replica.lifecycle, {.own = "here", .silence = 0ms});
+  {
+    const test::HeldLock lock(world,
+                              "SELECT FROM sandbox WHERE id = '" + locked.value + "' FOR UPDATE");
+    EXPECT_EQ(run(machines.step()), 1u);
+    EXPECT_EQ(world.row(other).state, SandboxState::failed);
+    EXPECT_EQ(world.known(), "here there") << "one is left to be ended";
+  }
+  EXPECT_EQ(run(machines.step()), 1u);
+  EXPECT_EQ(world.row(locked).state, SandboxState::failed);
+  EXPECT_EQ(world.known(), "here");
 }
 
 TEST(Machines, OneThatGivesSignsKeepsItsSandboxes) {
