@@ -22,6 +22,9 @@ constexpr char kSnapshotColumns[] =
     "id, tenant, for_fork, name, sandbox, deployment, backend_id, kept, disk_gib, size_bytes,"
     " (extract(epoch from created_at) * 1000000)::bigint";
 
+// The variables may hold secrets: they do not wait for the backend.
+constexpr char kSetRemoving[] = "UPDATE snapshot SET state = 'removing', sealed_env = NULL,";
+
 SnapshotRecord snapshot_from(const pqxx::row& row) {
   return {.id = SnapshotId{row[0].as<std::string>()},
           .tenant = TenantId{row[1].as<std::string>()},
@@ -72,26 +75,25 @@ std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& ma
 std::optional<SnapshotRecord> set_removing(pqxx::work& tx, const TenantId& tenant,
                                            const SnapshotId& id, std::chrono::milliseconds lease) {
   static const std::string kSql =
-      "UPDATE snapshot SET state = 'removing', attempts = 0,"
-      " lease_until = now() + make_interval(secs => $3 / 1000.0)"
+      std::string(kSetRemoving) +
+      " attempts = 0, lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE tenant = $1 AND id = $2 AND state = 'ready' AND NOT for_fork RETURNING " +
       std::string(kSnapshotColumns);
   return first_of(run_prepared(tx, kSql, tenant.value, id.value, lease.count()));
 }
 
 void give_up(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after) {
-  run_prepared(tx,
-               "UPDATE snapshot SET state = 'removing',"
-               " lease_until = now() + make_interval(secs => $2 / 1000.0) WHERE id = $1",
-               id.value, after.count());
+  static const std::string kSql =
+      std::string(kSetRemoving) +
+      " lease_until = now() + make_interval(secs => $2 / 1000.0) WHERE id = $1";
+  run_prepared(tx, kSql, id.value, after.count());
 }
 
 void give_up_unmade(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds after) {
-  run_prepared(tx,
-               "UPDATE snapshot SET state = 'removing',"
-               " lease_until = now() + make_interval(secs => $2 / 1000.0)"
-               " WHERE id = $1 AND state = 'creating'",
-               id.value, after.count());
+  static const std::string kSql = std::string(kSetRemoving) +
+                                  " lease_until = now() + make_interval(secs => $2 / 1000.0)"
+                                  " WHERE id = $1 AND state = 'creating'";
+  run_prepared(tx, kSql, id.value, after.count());
 }
 
 bool is_being_made(pqxx::work& tx, const SnapshotId& id) {
@@ -138,8 +140,7 @@ std::vector<SnapshotRecord> list(pqxx::work& tx, const Page& page) {
 std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std::string& machine,
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead) {
-  static const std::string kSql = R"sql(
-    UPDATE snapshot SET state = 'removing',
+  static const std::string kSql = std::string(kSetRemoving) + R"sql(
       lease_until = now() + make_interval(secs => $3 / 1000.0)
     WHERE id = ANY(ARRAY(SELECT id FROM snapshot WHERE (state <> 'ready' OR for_fork)
         AND lease_until <= now() + make_interval(secs => $1 / 1000.0) AND )sql" +

@@ -84,6 +84,20 @@ TEST_F(ElsewhereWorld, SnapshotsAreRemovedByTheirOwnGateway) {
   EXPECT_EQ(cleaned_by("m2"), 1u);
 }
 
+TEST_F(ElsewhereWorld, SnapshotsThatWaitForTheirGatewayKeepNoEnv) {
+  CreateOrder order = world.order();
+  order.env = {{"TOKEN", "hunter2"}};
+  const SnapshotRecord kept = take(run(world.replica.lifecycle.create(order)));
+  const auto with_env = [&] {
+    return world.sql("SELECT count(*) FROM snapshot WHERE sealed_env IS NOT NULL");
+  };
+  EXPECT_EQ(with_env(), "1");
+  move("snapshot", "m2");
+  run(snapshots.remove(world.tenant, kept.id));
+  EXPECT_EQ(snapshot_rows(), "1");
+  EXPECT_EQ(with_env(), "0");
+}
+
 // It may be made there although nobody heard of it.
 TEST_F(ElsewhereWorld, SnapshotsWithoutAnAnswerNameTheirMachine) {
   world.a->fail_states(FakeProvider::Fault::error, ErrorCode::unavailable);
