@@ -3,11 +3,14 @@
 #include "gateway/app/background.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/history.hpp"
+#include "gateway/sandboxes/snapshot_rows.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr int kForgottenSandboxesAtOnce = 500;
+constexpr int kForgottenAtOnce = 500;
+// For a machine that was lost to come back and remove its files.
+constexpr std::chrono::hours kLostSnapshotsWait{30 * 24};
 
 }  // namespace
 
@@ -113,12 +116,16 @@ void Sandboxes::start_keeping() {
 void Sandboxes::start_forgetting() {
   repeat(foundation.executor(), "ports", std::chrono::seconds(600),
          [this] { return ports.purge(); });
+  repeat_until_none(foundation.executor(), "lost snapshots", std::chrono::hours(1), [this] {
+    return foundation.database.run([](pqxx::work& tx) {
+      return snapshot_rows::forget_lost(tx, kLostSnapshotsWait, kForgottenAtOnce);
+    });
+  });
   const std::chrono::hours age(24 * foundation.config.history.retention_days);
   if (age.count() <= 0) return;
   repeat_until_none(foundation.executor(), "old sandboxes", std::chrono::hours(1), [this, age] {
-    return foundation.database.run([age](pqxx::work& tx) {
-      return sandbox_rows::forget_ended(tx, age, kForgottenSandboxesAtOnce);
-    });
+    return foundation.database.run(
+        [age](pqxx::work& tx) { return sandbox_rows::forget_ended(tx, age, kForgottenAtOnce); });
   });
 }
 

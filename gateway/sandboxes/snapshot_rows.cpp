@@ -150,5 +150,16 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std:
   return all_of(run_prepared(tx, kSql, ahead.count(), most, lease.count(), machine));
 }
 
+size_t forget_lost(pqxx::work& tx, std::chrono::hours age, int most) {
+  return run_prepared(tx, R"sql(
+    DELETE FROM snapshot WHERE id = ANY(ARRAY(SELECT id FROM snapshot n
+      WHERE (state <> 'ready' OR for_fork) AND lease_until <= now() - $1 * interval '1 hour'
+        AND backend_id LIKE id || '@%'
+        AND NOT EXISTS (SELECT FROM machine WHERE name = split_part(n.backend_id, '@', 2))
+      ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)))sql",
+                      static_cast<int64_t>(age.count()), most)
+      .affected_rows();
+}
+
 }  // namespace snapshot_rows
 }  // namespace sandgate

@@ -68,5 +68,9 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std:
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead);
 
+// Deletes at most `most` rows that waited longer than `age` to be removed from a machine that is
+// taken for lost (see Machines). Returns how many.
+size_t forget_lost(pqxx::work& tx, std::chrono::hours age, int most);
+
 }  // namespace snapshot_rows
 }  // namespace sandgate

@@ -98,6 +98,26 @@ TEST_F(ElsewhereWorld, SnapshotsThatWaitForTheirGatewayKeepNoEnv) {
   EXPECT_EQ(with_env(), "0");
 }
 
+TEST_F(ElsewhereWorld, SnapshotsThatWaitForALostMachineAreForgottenInTheEnd) {
+  const SandboxRecord box = world.create();
+  const SnapshotRecord removed = take(box), young = take(box), ready = take(box);
+  move("snapshot", "m2");
+  for (const SnapshotRecord& one : {removed, young}) run(snapshots.remove(world.tenant, one.id));
+  world.sql("UPDATE snapshot SET lease_until = now() - interval '31 days' WHERE id <> '" +
+            young.id.value + "' RETURNING id");
+  const auto forget = [&] {
+    return run(world.database->run([](pqxx::work& tx) {
+      return snapshot_rows::forget_lost(tx, std::chrono::hours(24 * 30), 100);
+    }));
+  };
+  world.sql("INSERT INTO machine (name, seen_at) VALUES ('m2', now()) RETURNING name");
+  EXPECT_EQ(forget(), 0u) << "its gateway is there";
+  world.sql("DELETE FROM machine RETURNING name");
+  EXPECT_EQ(forget(), 1u);
+  EXPECT_EQ(world.sql("SELECT string_agg(state, ' ' ORDER BY state) FROM snapshot"),
+            "ready removing");
+}
+
 // It may be made there although nobody heard of it.
 TEST_F(ElsewhereWorld, SnapshotsWithoutAnAnswerNameTheirMachine) {
   world.a->fail_states(FakeProvider::Fault::error, ErrorCode::unavailable);
