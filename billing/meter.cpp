@@ -250,6 +250,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
   DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
   std::optional<Time> started;  // sandboxes booked up to later are not due again
   for (;;) {
+    if (left_out_) due.except.merge(left_out_());
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
       hold_booking(tx);
       const auto held = hold(tx);

@@ -2,6 +2,7 @@
 #include <atomic>
 #include <functional>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "billing/price_books.hpp"
@@ -89,6 +90,9 @@ class Meter {
 
   // Sets a task that every flush awaits first: bookings that must precede all others.
   void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
+  // Sets what names the sandboxes that every flush leaves alone, also where the prelude could not
+  // book what precedes: their end is known and not in the database yet. Called from any thread.
+  void set_left_out(std::function<std::set<std::string>()> ids) { left_out_ = std::move(ids); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
   uint64_t implausible() const { return implausible_; }  // cut readings, since the process began
@@ -123,6 +127,7 @@ class Meter {
   UsageBook usage_;
   std::atomic<uint64_t> implausible_{0};
   std::function<Task<void>()> prelude_;
+  std::function<std::set<std::string>()> left_out_;
 };
 
 // Limits `sampled_at` to `received_at`: the clock of the machine that sampled may be ahead.

@@ -59,6 +59,7 @@ Task<void> Sandboxes::settle_outage() {
 
 void Sandboxes::subscribe() {
   accounting.meter.set_prelude([this] { return settle_outage(); });
+  accounting.meter.set_left_out([this] { return outage.kept(); });
   foundation.notifications.subscribe(
       SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });
   // An open connection would keep the network of an ended sandbox alive.

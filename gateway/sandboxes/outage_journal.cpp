@@ -1,13 +1,13 @@
 #include "gateway/sandboxes/outage_journal.hpp"
 
 #include "gateway/core/log.hpp"
+#include "gateway/sandboxes/failures.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {
 namespace {
 
-constexpr size_t kReplayBatch = 100;
 constexpr std::chrono::milliseconds kReplayPause{20};
 
 std::string payload_of(const EndIntention& intention) {
@@ -69,6 +69,16 @@ bool move_on(pqxx::work& tx, const std::string& journal, uint64_t sequence) {
              .affected_rows() == 1;
 }
 
+// Throws Error(unavailable) while the database takes no writes at all.
+Task<void> check_writable(Database& database, std::string journal) {
+  auto work = [journal](pqxx::work& tx) {
+    tx.exec_params("UPDATE outage_journal SET at = now() WHERE journal = $1", journal);
+  };
+  auto writing = database.run(std::move(work));
+  co_await std::move(writing);
+}
+
+// A second time without effect, since a sandbox ends once.
 void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) {
   // Without a lease: the reaper ends the sandbox in its next round.
   const sandbox_rows::Stop stop{.reason = intention.reason,
@@ -92,6 +102,14 @@ class Turn {
 };
 
 }  // namespace
+
+struct OutageJournal::Round {
+  std::string journal;
+  Failures failures;
+  std::set<std::string> waiting;  // sandboxes of ends that could not be written
+  bool in_order = true;  // nothing before the next record waits
+  size_t written = 0;
+};
 
 OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::move(options)) {
   for (const auto& record : journal_.pending(SIZE_MAX)) {
@@ -153,6 +171,19 @@ SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
   return ended_.contains(record.id.value) ? SandboxState::stopping : record.state;
 }
 
+std::set<std::string> OutageJournal::kept() const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> sandboxes;
+  for (const auto& [sandbox, ended] : ended_)
+    if (ended.kept > 0) sandboxes.insert(sandbox);
+  return sandboxes;
+}
+
+size_t OutageJournal::records() const {
+  const std::lock_guard lock(mutex_);
+  return journal_.records() - ahead_.size();
+}
+
 Task<void> OutageJournal::remember(EndIntention intention) {
   note_kept(intention);  // before a replay can write it
   try {
@@ -174,10 +205,12 @@ Task<size_t> OutageJournal::replay(Lifecycle& lifecycle) {
   co_return co_await std::move(replaying);
 }
 
-Task<bool> OutageJournal::write_kept(Lifecycle& lifecycle, std::string journal, uint64_t sequence,
+Task<bool> OutageJournal::write_kept(Lifecycle& lifecycle, const Round& round, uint64_t sequence,
                                      EndIntention end) {
-  auto work = [&lifecycle, journal, sequence, end](pqxx::work& tx) {
-    if (move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
+  auto work = [&lifecycle, journal = round.journal, in_order = round.in_order, sequence,
+               end](pqxx::work& tx) {
+    // The mark would cover the ones before it that wait.
+    if (!in_order || move_on(tx, journal, sequence)) apply(tx, lifecycle, end);
   };
   auto writing = lifecycle.parts().database.run(std::move(work));
   const auto outcome = co_await attempt(std::move(writing));
@@ -196,24 +229,59 @@ Task<bool> OutageJournal::write_kept(Lifecycle& lifecycle, std::string journal, 
   co_return true;
 }
 
-Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
-  size_t count = 0;
-  for (;;) {
-    const auto batch = journal_.pending(kReplayBatch);
-    if (batch.empty()) break;
-    const std::string journal = journal_.id();
-    for (const auto& record : batch) {
-      if (const auto intention = readable(record.payload)) {
-        auto writing = write_kept(lifecycle, journal, record.sequence, *intention);
-        const bool written = co_await std::move(writing);
-        count += written ? 1 : 0;
-      }
-      // Each by itself: what is written may not be counted again when a later record fails.
-      co_await journal_.forget(record.sequence);
-    }
+Task<bool> OutageJournal::write_one(Lifecycle& lifecycle, Round& round,
+                                    DurableJournal::Record record) {
+  const auto end = readable(record.payload);
+  if (!end) co_return true;
+  const std::string& sandbox = end->sandbox.value;
+  if (round.failures.forbid(end->tenant) || round.waiting.contains(sandbox)) co_return false;
+  auto writing = write_kept(lifecycle, round, record.sequence, *end);
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const bool* written = std::get_if<bool>(&outcome)) {
+    round.written += *written ? 1 : 0;
+    co_return true;
   }
-  if (count > 0) log::info("ends of an outage are in the database", {{"ends", count}});
-  co_return count;
+  auto checking = check_writable(lifecycle.parts().database, round.journal);
+  co_await std::move(checking);
+  log::warn("an end kept on disk has to wait",
+            {{"sandbox", sandbox}, {"reason", std::get<Error>(outcome).what()}});
+  round.failures.add(end->tenant);
+  round.waiting.insert(sandbox);
+  co_return false;
+}
+
+bool OutageJournal::is_written(uint64_t sequence) const {
+  const std::lock_guard lock(mutex_);
+  return ahead_.contains(sequence);
+}
+
+Task<void> OutageJournal::forget(uint64_t sequence, bool in_order) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (in_order)
+      ahead_.erase(sequence);
+    else
+      ahead_.insert(sequence);
+  }
+  if (in_order) co_await journal_.forget(sequence);
+}
+
+Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
+  Round round{.journal = journal_.id()};
+  const auto records = journal_.pending(SIZE_MAX);
+  for (const auto& record : records) {
+    bool done = is_written(record.sequence);
+    if (!done) {
+      auto writing = write_one(lifecycle, round, record);
+      done = co_await std::move(writing);
+    }
+    round.in_order = round.in_order && done;
+    // Each by itself: what is written may not be counted again when a later record fails.
+    if (done) co_await forget(record.sequence, round.in_order);
+  }
+  if (round.written > 0)
+    log::info("ends of an outage are in the database", {{"ends", round.written}});
+  co_return round.written;
 }
 
 }  // namespace sandgate

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 
 #include "billing/meter.hpp"
@@ -42,24 +43,34 @@ class OutageJournal {
   // The state to report: `stopping` for a live row whose end is in the journal, or was within the
   // last minute: the row may have been read before replay() wrote the end.
   SandboxState state_of(const SandboxRecord& record) const;
-  bool is_pending() const { return journal_.records() > 0; }
+  bool is_pending() const { return records() > 0; }
+  // The sandboxes of ends that are not written yet. Until they are, no usage of these may be
+  // booked, or it would be charged beyond the end.
+  std::set<std::string> kept() const;
 
-  // Writes all ends into the database, in order and exactly once, even across crashes. Usage must
-  // not be booked before, or it would be charged beyond the end. Throws Error(unavailable) while
-  // the database is away. An end that the database refuses is logged and dropped. Returns the
-  // number of ends written.
+  // Writes the ends into the database, those of one sandbox in order, and each exactly once, even
+  // across crashes. What cannot be written at the moment, as while somebody has the sandbox's row
+  // locked, waits for a later call and holds up no other sandbox, but for the limits of Failures.
+  // An end that the database refuses is logged and dropped. Returns the number of ends written.
+  // Throws Error(unavailable) while the database is away.
   Task<size_t> replay(Lifecycle& lifecycle);
 
-  size_t records() const { return journal_.records(); }
+  size_t records() const;
   size_t damaged() const { return journal_.damaged(); }
   size_t bytes() const { return journal_.bytes(); }
   uint64_t replayed() const { return replayed_; }  // since this process started
 
  private:
+  struct Round;  // one replay
   Task<size_t> replay_alone(Lifecycle& lifecycle);
+  // False: the record has to wait. Throws Error(unavailable) while the database is away.
+  Task<bool> write_one(Lifecycle& lifecycle, Round& round, DurableJournal::Record record);
   // False: the database refuses this end itself.
-  Task<bool> write_kept(Lifecycle& lifecycle, std::string journal, uint64_t sequence,
+  Task<bool> write_kept(Lifecycle& lifecycle, const Round& round, uint64_t sequence,
                         EndIntention end);
+  // Removes from the journal what is written, as far as nothing before it waits.
+  Task<void> forget(uint64_t sequence, bool in_order);
+  bool is_written(uint64_t sequence) const;
   void note_kept(const EndIntention& intention);
   void note_not_kept(const SandboxId& sandbox);
   void note_written(const SandboxId& sandbox);
@@ -80,6 +91,7 @@ class OutageJournal {
   mutable std::mutex mutex_;
   std::map<std::string, Ended> ended_;  // by sandbox
   std::deque<Written> written_;  // oldest first
+  std::set<uint64_t> ahead_;  // sequences written, behind one that waits
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> replayed_{0};
 };

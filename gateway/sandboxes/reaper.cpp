@@ -3,6 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/failures.hpp"
 #include "gateway/sandboxes/idleness.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
@@ -14,25 +15,6 @@ constexpr std::chrono::seconds kLookPatience{20};
 // After an outage of the database, for all gateways to be back and to write the use that their rows
 // lack.
 constexpr std::chrono::seconds kTimeToReturn{5};
-constexpr int kFailuresOfTenant = 2, kMostFailures = 8;
-
-// Failures of one round. A row that somebody has locked costs a few seconds, and the rows of one
-// tenant may all wait for the same lock, as that of a budget; then they may fill batches.
-struct Failures {
-  std::map<std::string, int> of_tenant;
-  std::vector<std::string> stuck;  // tenants
-  int all = 0;
-
-  bool are_too_many() const { return all == kMostFailures; }
-  bool forbid(const TenantId& tenant) const {
-    const auto failed = of_tenant.find(tenant.value);
-    return are_too_many() || (failed != of_tenant.end() && failed->second == kFailuresOfTenant);
-  }
-  void add(const TenantId& tenant) {
-    ++all;
-    if (++of_tenant[tenant.value] == kFailuresOfTenant) stuck.push_back(tenant.value);
-  }
-};
 
 bool is_for_idleness(const sandbox_rows::Stop& stop) { return stop.reason == "idle"; }
 

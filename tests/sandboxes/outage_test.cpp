@@ -259,14 +259,15 @@ TEST(Outage, AReplayThatBreaksOffGoesOnWhereItStopped) {
   world.sql(
       "CREATE FUNCTION go_away() RETURNS trigger LANGUAGE plpgsql AS "
       "$$BEGIN RAISE EXCEPTION 'away' USING ERRCODE = '57P03'; END$$");
-  world.sql("CREATE TRIGGER away BEFORE UPDATE ON sandbox FOR EACH ROW WHEN (OLD.id = '" +
-            boxes[1].id.value + "') EXECUTE FUNCTION go_away()");
+  world.sql(
+      "CREATE TRIGGER away BEFORE UPDATE ON outage_journal FOR EACH ROW EXECUTE FUNCTION"
+      " go_away()");
   const auto broken = run(attempt(world.outage->replay(*world.lifecycle)));
   ASSERT_TRUE(std::holds_alternative<Error>(broken));
   EXPECT_FALSE(world.outage->has(boxes[0].id));
   EXPECT_TRUE(world.outage->has(boxes[1].id));
   EXPECT_EQ(world.outage->records(), 2u);
-  world.sql("DROP TRIGGER away ON sandbox");
+  world.sql("DROP TRIGGER away ON outage_journal");
   EXPECT_EQ(world.settle(), 2u);
   for (const SandboxRecord& box : boxes) EXPECT_FALSE(world.outage->has(box.id));
   EXPECT_FALSE(world.outage->is_pending());

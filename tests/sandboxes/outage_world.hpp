@@ -22,10 +22,13 @@ struct OutageWorld : World {
   }
   // Replays once the database answers again.
   size_t settle() {
-    for (;;) {
+    for (size_t sum = 0;;) {
       const auto outcome = run(attempt(outage->replay(*lifecycle)));
-      if (const auto* count = std::get_if<size_t>(&outcome)) return *count;
-      EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::unavailable);
+      if (const auto* count = std::get_if<size_t>(&outcome))
+        sum += *count;
+      else
+        EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::unavailable);
+      if (!outage->is_pending()) return sum;
       run(sleep_for(std::chrono::milliseconds(20)));
     }
   }
