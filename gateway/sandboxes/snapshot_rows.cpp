@@ -63,6 +63,13 @@ void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::millise
                snapshot.disk_gib, lease.count(), snapshot.backend_id);
 }
 
+void renew(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds lease) {
+  run_prepared(tx,
+               "UPDATE snapshot SET lease_until = now() + make_interval(secs => $2 / 1000.0)"
+               " WHERE id = $1 AND state = 'ready' AND for_fork",
+               id.value, lease.count());
+}
+
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made) {
   static const std::string kSql =
       "UPDATE snapshot SET state = 'ready', backend_id = $2, kept = $3, size_bytes = $4"

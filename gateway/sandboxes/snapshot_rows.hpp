@@ -37,6 +37,8 @@ namespace snapshot_rows {
 // is empty, or names the machine on which it will be (see LocalProvider). `lease` is the
 // time for making the snapshot; of a fork's, also for using it.
 void insert(pqxx::work& tx, const SnapshotRecord& snapshot, std::chrono::milliseconds lease);
+// Counts the lease of a fork's snapshot from now, unless it was given up.
+void renew(pqxx::work& tx, const SnapshotId& id, std::chrono::milliseconds lease);
 // creating -> ready. Empty when the reaper or a retry gave the snapshot up meanwhile.
 std::optional<SnapshotRecord> set_ready(pqxx::work& tx, const SnapshotRecord& made);
 // ready -> removing; never a fork's.

@@ -224,6 +224,12 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, 
   co_return co_await uncancelled(std::move(work));
 }
 
+Task<void> Snapshots::renew(SnapshotId id) {
+  auto write = [id](pqxx::work& tx) { snapshot_rows::renew(tx, id, kForkLease); };
+  // If this is lost, the lease of the copies before it may do.
+  co_await attempt(parts_.database.run(std::move(write)));
+}
+
 Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord source,
                                                                  CreateOrder order, size_t count) {
   SnapshotRecord wanted{.id = SnapshotId::make(),
@@ -239,7 +245,8 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
   auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);
   std::vector<size_t> numbers;
   for (size_t i = 0; i < count; ++i) numbers.push_back(i);
-  auto copy = [this, order, copies](size_t i) -> Task<void> {
+  auto copy = [this, order, copies, used = snapshot.id](size_t i) -> Task<void> {
+    if (i >= kCopiesAtOnce) co_await renew(used);
     CreateOrder one = order;
     one.copy = mark_of(i);
     auto creating = lifecycle_.create(std::move(one));

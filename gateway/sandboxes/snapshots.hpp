@@ -61,6 +61,8 @@ class Snapshots {
   Task<SnapshotRecord> make(SandboxRecord source, SnapshotRecord wanted, std::string claim);
   Task<std::vector<Outcome<SandboxRecord>>> make_copies(SandboxRecord source, CreateOrder order,
                                                         size_t count);
+  // For a fork whose later copies begin when the first ones are made. Throws nothing.
+  Task<void> renew(SnapshotId id);
   Task<bool> remove_on_backend(SnapshotRecord snapshot);
   bool is_elsewhere(const SnapshotRecord& snapshot) const;
 

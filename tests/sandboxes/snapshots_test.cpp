@@ -113,6 +113,22 @@ TEST_F(SnapshotWorld, ARefusedCreateKeepsNoEnv) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE sealed_env IS NULL"), "1");
 }
 
+// Else the reaper would take the snapshot from under a long fork.
+TEST_F(SnapshotWorld, TheCopiesThatHaveToWaitRenewTheLease) {
+  world.sql("CREATE TABLE renewal (id text)");
+  world.sql(
+      "CREATE FUNCTION note() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN INSERT INTO renewal VALUES (NEW.id); RETURN NULL; END$$");
+  world.sql(
+      "CREATE TRIGGER renewed AFTER UPDATE ON snapshot FOR EACH ROW"
+      " WHEN (NEW.state = 'ready' AND NEW.lease_until <> OLD.lease_until) EXECUTE FUNCTION note()");
+  const SandboxRecord box = world.create();
+  fork(box, 8);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM renewal"), "0");
+  fork(box, 10);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM renewal"), "2");
+}
+
 TEST_F(SnapshotWorld, TheDiskIsTheSnapshots) {
   const SnapshotRecord kept = take(world.create([](Profile& p) { p.resources.disk_gib = 4; }));
   const auto roomy = [](Profile& p) { p.limits.max_disk_gib = 8; };
