@@ -54,7 +54,7 @@ bool Gateway::prepare_once() {
     foundation_.wait(accounting_.prices.load());
     foundation_.wait(sandboxes_.installation->read(database));
     foundation_.wait(foundation_.anchor_clock());
-    foundation_.wait(sandboxes_.settle_outage());
+    foundation_.wait(sandboxes_.replay_outage());
     return true;
   } catch (const Error& error) {
     if (error.code != ErrorCode::unavailable) throw;

@@ -53,12 +53,12 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
       access(lifecycle, activity),
       ports(below.database, below.notifications) {}
 
-Task<void> Sandboxes::settle_outage() {
+Task<void> Sandboxes::replay_outage() {
   if (outage.is_pending()) co_await outage.replay(lifecycle);
 }
 
 void Sandboxes::subscribe() {
-  accounting.meter.set_prelude([this] { return settle_outage(); });
+  accounting.meter.set_prelude([this] { return replay_outage(); });
   accounting.meter.set_left_out([this] { return outage.kept(); });
   foundation.notifications.subscribe(
       SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });
@@ -100,7 +100,7 @@ void Sandboxes::start() {
 // Periodic upkeep.
 void Sandboxes::start_keeping() {
   using std::chrono::seconds;
-  repeat(foundation.executor(), "outage", seconds(1), [this] { return settle_outage(); });
+  repeat(foundation.executor(), "outage", seconds(1), [this] { return replay_outage(); });
   repeat(foundation.executor(), "deaths", seconds(1), [this] { return reconciler.note_deaths(); });
   repeat(foundation.executor(), "counters", seconds(10), [this]() -> Task<void> {
     sampler.begin();

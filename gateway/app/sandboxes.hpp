@@ -22,9 +22,9 @@ struct Sandboxes {
   Sandboxes(Foundation& foundation, Accounting& accounting, Backends& backends);
 
   // Replays the ends recorded during a database outage, before other usage is booked.
-  Task<void> settle_outage();
-  // Registers notification handlers and makes the meter settle outages before it books. Call before
-  // notifications and the meter start.
+  Task<void> replay_outage();
+  // Registers notification handlers and makes the meter replay an outage before it books. Call
+  // before notifications and the meter start.
   void subscribe();
   // Starts background work.
   void start();

@@ -76,7 +76,7 @@ Task<std::string> WebhookSender::send(const delivery_rows::Delivery& delivery) {
   co_return "the receiver answered " + std::to_string(status);
 }
 
-Task<void> WebhookSender::settle(delivery_rows::Delivery delivery, std::string failure) {
+Task<void> WebhookSender::record(delivery_rows::Delivery delivery, std::string failure) {
   if (failure.empty()) {
     ++delivered_;
     auto work = [delivery](pqxx::work& tx) { delivery_rows::set_delivered(tx, delivery); };
@@ -99,7 +99,7 @@ Task<void> WebhookSender::settle(delivery_rows::Delivery delivery, std::string f
 
 Task<void> WebhookSender::deliver(delivery_rows::Delivery delivery) {
   std::string failure = co_await send(delivery);
-  const auto written = co_await attempt(settle(std::move(delivery), std::move(failure)));
+  const auto written = co_await attempt(record(std::move(delivery), std::move(failure)));
   // The lease ends, and the event is sent again.
   if (const auto* error = std::get_if<Error>(&written))
     log::warn("a delivery was not written down", {{"reason", error->what()}});

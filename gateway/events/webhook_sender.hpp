@@ -48,7 +48,7 @@ class WebhookSender {
   Task<void> deliver(delivery_rows::Delivery delivery);
   // Why the delivery failed; empty on success.
   Task<std::string> send(const delivery_rows::Delivery& delivery);
-  Task<void> settle(delivery_rows::Delivery delivery, std::string failure);
+  Task<void> record(delivery_rows::Delivery delivery, std::string failure);
   HttpCall call_for(const delivery_rows::Delivery& delivery) const;
 
   Database& database_;

@@ -68,7 +68,7 @@ Task<Placement> Race::run() {
     ~Finish() { finished = true; }
   } finish{finished_};
   while (true) {
-    for (size_t i = 0; i < flights_.size(); ++i) settle(flights_[i]);
+    for (size_t i = 0; i < flights_.size(); ++i) record(flights_[i]);
     const auto now = Steady::now();
     give_up_overdue(now);
     if (placement_.placed || stop_ || over(now)) break;
@@ -189,7 +189,7 @@ void Race::learn(Flight& flight, const Error& error) {
     flight.deployment->account->rest(*error.retry_after);
 }
 
-void Race::settle(const FlightPtr& flight) {
+void Race::record(const FlightPtr& flight) {
   if (!flight->active || !flight->result) return;
   flight->active = false;
   Attempt& attempt = placement_.attempts[flight->attempt];

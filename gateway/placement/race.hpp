@@ -44,7 +44,7 @@ class Race : public std::enable_shared_from_this<Race> {
   void kill_late(const DeploymentPtr& deployment, std::string backend_id);
 
   // Results.
-  void settle(const FlightPtr& flight);  // records the result
+  void record(const FlightPtr& flight);  // a result that has arrived; no effect without one
   void give_up_overdue(Steady::time_point now);
   void note_failure(const FlightPtr& flight, const Error& error);
   void learn(Flight& flight, const Error& error);  // updates breaker and account

@@ -49,6 +49,6 @@ void BudgetGuard::extend(pqxx::work& tx, const SandboxRecord& sandbox) {
   budgets_.lengthen(tx, from_now(sandbox));
 }
 
-void BudgetGuard::settle(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }
+void BudgetGuard::release(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }
 
 }  // namespace sandgate

@@ -144,7 +144,7 @@ DeploymentPtr Lifecycle::deployment_of(const SandboxRecord& record) const {
 void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at,
                            const std::optional<Meter::Measured>& counters) {
   parts_.meter.close(tx, id, at, counters);
-  parts_.spend.settle(tx, id);
+  parts_.spend.release(tx, id);
 }
 
 Task<void> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
