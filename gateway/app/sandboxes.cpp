@@ -40,7 +40,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                       [this](TenantId tenant, SandboxId id) -> Task<void> {
                         co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
                       }),
-      reaper(lifecycle, {.hold =
+      reaper(lifecycle, {.end_is_known =
                              [this](const SandboxId& id) {
                                return outage.has(id) || reconciler.owes_death_of(id);
                              },

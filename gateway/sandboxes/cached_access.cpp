@@ -27,7 +27,7 @@ Task<std::shared_ptr<void>> CachedAccess::in_use(const http::Caller& caller, San
 }
 
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
-  co_await lifecycle_.settling().until_let_go(id);
+  co_await lifecycle_.settling().until_unmarked(id);
   auto known = co_await lifecycle_.get(*caller.tenant, id);
   if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
   co_await pausing_.resume(*caller.tenant, id);

@@ -62,8 +62,8 @@ class Creation : public std::enable_shared_from_this<Creation> {
   bool write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record);
   // Whether one insert suffices: no Idempotency-Key, no candidate that may be removed, and no
   // limits or budgets as far as is known.
-  bool has_nothing_to_hold(const Decision& decision) const;
-  void hold_candidates(pqxx::work& tx, const Decision& decision);  // throws if one is gone
+  bool has_nothing_to_lock(const Decision& decision) const;
+  void lock_candidates(pqxx::work& tx, const Decision& decision);  // throws if one is gone
   sandbox_rows::NewRow new_row(const Decision& decision, const SandboxRecord& record) const;
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
   void check_wanted() const;  // throws once the create was given up

@@ -33,9 +33,9 @@ bool runs_as(const SandboxRecord& found, const SandboxRecord& placed) {
 }  // namespace
 
 // A deployment is removed only while unused, but this decision may be older than the removal.
-void Creation::hold_candidates(pqxx::work& tx, const Decision& decision) {
+void Creation::lock_candidates(pqxx::work& tx, const Decision& decision) {
   const std::vector<std::string> names = stored_candidates(decision);
-  if (names.empty() || sandbox_rows::hold_deployments(tx, order_.tenant, names)) return;
+  if (names.empty() || sandbox_rows::lock_deployments(tx, order_.tenant, names)) return;
   is_outdated_ = true;
   Error error(ErrorCode::unavailable, "a deployment was changed at this moment: try again");
   error.retry_after = std::chrono::seconds(1);
@@ -56,7 +56,7 @@ sandbox_rows::NewRow Creation::new_row(const Decision& decision,
 }
 
 // The insert statements themselves check limits and budgets.
-bool Creation::has_nothing_to_hold(const Decision& decision) const {
+bool Creation::has_nothing_to_lock(const Decision& decision) const {
   return order_.claim.empty() && stored_candidates(decision).empty() &&
          !parts_.head_starts->has_limits(order_.tenant);
 }
@@ -64,7 +64,7 @@ bool Creation::has_nothing_to_hold(const Decision& decision) const {
 bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
   order_.copy.empty() ? mark_effect(tx, order_.claim, record_.id.value)
                       : add_effect(tx, order_.claim, order_.copy + record_.id.value);
-  hold_candidates(tx, decision);
+  lock_candidates(tx, decision);
   claim_scope(tx, order_.tenant, order_.scope_key);
   check_create_limits(tx, order_.tenant, record_.resources);
   const bool reserved =
@@ -123,7 +123,7 @@ void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool r
 }
 
 bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
-  if (has_nothing_to_hold(decision)) {
+  if (has_nothing_to_lock(decision)) {
     if (auto free = sandbox_rows::insert_free(tx, record, new_row(decision, record))) {
       record = std::move(*free);
       return false;
@@ -161,7 +161,7 @@ Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
     auto written = co_await std::move(waiting);
     if (written) co_return written;
   }
-  if (!announced_ && has_nothing_to_hold(decision_)) {
+  if (!announced_ && has_nothing_to_lock(decision_)) {
     const Time until = parts_.clock.now() + kAtOnceWithin;
     auto at_once = [self = shared_from_this(), placed, until](pqxx::nontransaction& statement) {
       return sandbox_rows::insert_at_once(statement, placed, self->new_row(self->decision_, placed),

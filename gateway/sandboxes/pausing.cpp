@@ -45,9 +45,9 @@ Task<void> keep_putting_off(Database& database, SandboxId id) {
 }
 
 template <class T>
-Task<T> let_go_after(Task<T> task, std::shared_ptr<void> held) {
+Task<T> unmark_after(Task<T> task, std::shared_ptr<void> mark) {
   T value = co_await std::move(task);
-  held.reset();
+  mark.reset();
   co_return value;
 }
 
@@ -117,9 +117,9 @@ Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wis
     return sandbox_rows::set_pausing(tx, id, wish, kPauseLease, waits);
   };
   // Use that begins from here on waits for the row instead of being frozen midway.
-  auto held = lifecycle_.settling().hold(id);
+  auto mark = lifecycle_.settling().mark_pausing(id);
   auto setting_out = set_out(id, SandboxState::pausing, std::move(write));
-  auto writing = let_go_after(std::move(setting_out), std::move(held));
+  auto writing = unmark_after(std::move(setting_out), std::move(mark));
   auto reading = lifecycle_.last_reading(std::move(running));
   auto ends = both(std::move(writing), std::move(reading));
   const auto [pausing, counters] = co_await std::move(ends);

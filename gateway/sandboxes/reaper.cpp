@@ -60,7 +60,8 @@ Task<void> Reaper::ask_for_use(std::vector<SandboxRecord> records) {
 Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
   auto work = [this, due, ending](pqxx::work& tx) {
     // A server that stalled may come to this long after the round began.
-    if (options_.hold && options_.hold(due.id)) return std::optional<SandboxRecord>();
+    if (options_.end_is_known && options_.end_is_known(due.id))
+      return std::optional<SandboxRecord>();
     if (is_for_idleness(ending.stop) && is_used_here(due)) return std::optional<SandboxRecord>();
     auto taken = sandbox_rows::stop_if(tx, due.id, ending.condition, ending.stop, options_.ahead);
     if (taken) lifecycle_.end_charge(tx, due.id, due_at(tx, *taken, ending.stop.reason));

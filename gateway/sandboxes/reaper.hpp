@@ -21,7 +21,7 @@ class Reaper {
     int batch = 50;
     // Whether the sandbox's end is known already and has yet to be written: no step ends its charge
     // then. Called from any thread.
-    std::function<bool(const SandboxId&)> hold;
+    std::function<bool(const SandboxId&)> end_is_known;
     std::string machine;  // this gateway's; sandboxes on other gateways' are left alone
     std::shared_ptr<Activity> activity;  // use through this process; null: none known
   };

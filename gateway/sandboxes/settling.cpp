@@ -32,22 +32,22 @@ Task<CachedSandboxPtr> Settling::look_again(SandboxId id) {
   co_return look->found;
 }
 
-std::shared_ptr<void> Settling::hold(const SandboxId& id) {
+std::shared_ptr<void> Settling::mark_pausing(const SandboxId& id) {
   std::lock_guard lock(mutex_);
-  held_.insert(id.value);
+  marked_.insert(id.value);
   return std::shared_ptr<void>(nullptr, [this, id = id.value](void*) {
     std::lock_guard again(mutex_);
-    held_.erase(held_.find(id));
+    marked_.erase(marked_.find(id));
   });
 }
 
-bool Settling::is_held(const SandboxId& id) {
+bool Settling::is_marked(const SandboxId& id) {
   std::lock_guard lock(mutex_);
-  return held_.contains(id.value);
+  return marked_.contains(id.value);
 }
 
-Task<void> Settling::until_let_go(SandboxId id) {
-  for (int looks = 0; looks < kMostLooks && is_held(id); ++looks) co_await sleep_for(kLookAfter);
+Task<void> Settling::until_unmarked(SandboxId id) {
+  for (int looks = 0; looks < kMostLooks && is_marked(id); ++looks) co_await sleep_for(kLookAfter);
 }
 
 Task<void> Settling::carry_out(std::shared_ptr<Look> look, SandboxId id) {

@@ -20,21 +20,21 @@ class Settling {
   Task<CachedSandboxPtr> look_again(SandboxId id);
 
   // Marks the sandbox, while the handle lives, as about to be paused by this process. Use of the
-  // sandbox waits for that in until_let_go().
-  std::shared_ptr<void> hold(const SandboxId& id);
-  // Returns once no handle is held, or after 5 s.
-  Task<void> until_let_go(SandboxId id);
+  // sandbox waits for that in until_unmarked().
+  std::shared_ptr<void> mark_pausing(const SandboxId& id);
+  // Returns once no handle lives, or after 5 s.
+  Task<void> until_unmarked(SandboxId id);
 
  private:
   struct Look;
   Task<void> carry_out(std::shared_ptr<Look> look, SandboxId id);
-  bool is_held(const SandboxId& id);
+  bool is_marked(const SandboxId& id);
 
   SandboxCache& cache_;
   const asio::any_io_executor executor_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Look>> looks_;  // by sandbox; not read yet
-  std::multiset<std::string> held_;  // sandbox ids
+  std::multiset<std::string> marked_;  // sandbox ids
 };
 
 }  // namespace sandgate

@@ -103,7 +103,7 @@ std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deploy
 std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine);
 // Locks enabled deployments that the tenant may use against removal and disabling until the
 // transaction ends. False when one of them is already removed or disabled.
-bool hold_deployments(pqxx::work& tx, const TenantId& tenant,
+bool lock_deployments(pqxx::work& tx, const TenantId& tenant,
                       const std::vector<std::string>& names);
 // Whether a deployment holds, or may come to hold, anything: sandboxes that have not ended,
 // snapshots, or what an attempt of unknown outcome made there within the last hour.

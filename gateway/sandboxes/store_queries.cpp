@@ -148,13 +148,13 @@ bool any_on(pqxx::work& tx, const std::string& deployment, const std::optional<T
       .as<bool>();
 }
 
-bool hold_deployments(pqxx::work& tx, const TenantId& tenant,
+bool lock_deployments(pqxx::work& tx, const TenantId& tenant,
                       const std::vector<std::string>& names) {
-  const auto held = run_prepared(tx, R"sql(
+  const auto locked = run_prepared(tx, R"sql(
     SELECT FROM deployment WHERE name = ANY($1::text[]) AND (tenant IS NULL OR tenant = $2)
       AND enabled FOR SHARE)sql",
-                                 sql_array_of(names), tenant.value);
-  return static_cast<size_t>(held.size()) == names.size();
+                                   sql_array_of(names), tenant.value);
+  return static_cast<size_t>(locked.size()) == names.size();
 }
 
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {

@@ -78,19 +78,19 @@ TEST(Accounts, NothingIsPlacedOnWhatWasRemovedOrDisabledMeanwhile) {
   World world;
   Accounts accounts(world);
   accounts.put("eu", "acme", "key-1");
-  const auto hold = [&](const std::vector<std::string>& names) {
+  const auto lock = [&](const std::vector<std::string>& names) {
     return run(world.replica.database.run(
-        [&](pqxx::work& tx) { return sandbox_rows::hold_deployments(tx, world.tenant, names); }));
+        [&](pqxx::work& tx) { return sandbox_rows::lock_deployments(tx, world.tenant, names); }));
   };
   EXPECT_TRUE(accounts.find("eu")->stored);
-  EXPECT_TRUE(hold({"eu"}));
-  EXPECT_FALSE(hold({"eu", "us"}));
+  EXPECT_TRUE(lock({"eu"}));
+  EXPECT_FALSE(lock({"eu", "us"}));
   DeploymentDraft draft{.name = "eu", .provider = "acme", .enabled = false};
   run(accounts.store.put(
       draft, [](const DeploymentRow&) {}, Actor{}));
-  EXPECT_FALSE(hold({"eu"}));
+  EXPECT_FALSE(lock({"eu"}));
   run(accounts.store.remove(std::nullopt, "eu", Actor{}));
-  EXPECT_FALSE(hold({"eu"}));
+  EXPECT_FALSE(lock({"eu"}));
 }
 
 TEST(Accounts, ACreateThatWasDecidedBeforeARemovalIsRefused) {

@@ -90,7 +90,7 @@ TEST(Reaper, TakesNothingWhenItIsHeldByThen) {
   const SandboxRecord box = world.create();
   bool held = true;
   Reaper reaper(world.replica.lifecycle,
-                {.ahead = seconds(601), .hold = [&](const SandboxId&) { return held; }});
+                {.ahead = seconds(601), .end_is_known = [&](const SandboxId&) { return held; }});
   EXPECT_EQ(run(reaper.expire()), 0u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   EXPECT_TRUE(world.metered(box.id));
