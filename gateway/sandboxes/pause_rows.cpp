@@ -14,17 +14,6 @@ constexpr char kOnExpiryRestored[] =
     " on_expiry = CASE WHEN kill_once_resumed THEN 'kill' ELSE on_expiry END,"
     " kill_once_resumed = false";
 
-std::optional<SandboxRecord> only(const pqxx::result& rows) {
-  if (rows.empty()) return std::nullopt;
-  return from_row(rows.front());
-}
-
-std::vector<SandboxRecord> every(const pqxx::result& rows) {
-  std::vector<SandboxRecord> records;
-  for (const auto& row : rows) records.push_back(from_row(row));
-  return records;
-}
-
 }  // namespace
 
 std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
@@ -36,7 +25,8 @@ std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Ke
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = $1 AND state = 'running' RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count(), waits));
+  return first_of(
+      run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count(), waits));
 }
 
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept) {
@@ -44,7 +34,7 @@ std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Kee
       "UPDATE sandbox SET state = 'paused', kept = $2"
       " WHERE id = $1 AND state = 'pausing' RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value, std::string(to_string(kept))));
+  return first_of(run_prepared(tx, kSql, id.value, std::string(to_string(kept))));
 }
 
 std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
@@ -54,7 +44,7 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
       " lease_until = now() + make_interval(secs => $2 / 1000.0)"
       " WHERE id = $1 AND state = 'paused' RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value, lease.count()));
+  return first_of(run_prepared(tx, kSql, id.value, lease.count()));
 }
 
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
@@ -65,7 +55,7 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
       "   THEN now() + make_interval(secs => ttl_seconds) ELSE expires_at END," +
       std::string(kOnExpiryRestored) + " WHERE id = $1 AND state = 'resuming' RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value));
+  return first_of(run_prepared(tx, kSql, id.value));
 }
 
 std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
@@ -77,7 +67,7 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
       " kill_once_resumed = kill_once_resumed AND state = 'resuming'," +
       std::string(kPutOff) + " WHERE id = $1 AND state IN ('pausing', 'resuming') RETURNING " +
       columns();
-  return only(run_prepared(tx, kSql, id.value));
+  return first_of(run_prepared(tx, kSql, id.value));
 }
 
 bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
@@ -100,7 +90,7 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
       " AND (stop_attempts = 0 OR lease_until <= " +
       idleness::kNow + ") AND " + condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
       columns();
-  return every(run_prepared(tx, sql, ahead.count(), most, lease.count()));
+  return all_of(run_prepared(tx, sql, ahead.count(), most, lease.count()));
 }
 
 void put_off_pausing(pqxx::work& tx, const SandboxId& id) {

@@ -16,9 +16,7 @@ std::optional<SandboxRecord> in_scope(pqxx::work& tx, const TenantId& tenant,
       "SELECT " + sandbox_rows::columns() +
       " FROM sandbox WHERE tenant = $1 AND scope_key = $2 AND scope_key <> ''"
       " AND ended_at IS NULL AND state <> 'stopping'";
-  const auto rows = run_prepared(tx, kSql, tenant.value, key);
-  if (rows.empty()) return std::nullopt;
-  return sandbox_rows::from_row(rows.front());
+  return sandbox_rows::first_of(run_prepared(tx, kSql, tenant.value, key));
 }
 
 }  // namespace

@@ -53,10 +53,7 @@ std::vector<SandboxRecord> due(pqxx::work& tx, const std::string& condition,
                                const std::vector<std::string>& except_tenants) {
   const std::string sql = "SELECT " + columns() + " FROM sandbox WHERE " + condition +
                           " AND tenant <> ALL($2::text[]) ORDER BY " + order + " LIMIT $3";
-  std::vector<SandboxRecord> found;
-  for (const auto& row : run_prepared(tx, sql, ahead.count(), sql_array_of(except_tenants), most))
-    found.push_back(from_row(row));
-  return found;
+  return all_of(run_prepared(tx, sql, ahead.count(), sql_array_of(except_tenants), most));
 }
 
 std::optional<SandboxRecord> stop_if(pqxx::work& tx, const SandboxId& id,
@@ -85,10 +82,7 @@ std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
       " AND " +
       not_elsewhere("$4") + " ORDER BY lease_until LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
       columns();
-  std::vector<SandboxRecord> taken;
-  for (const auto& row : run_prepared(tx, sql, ahead.count(), most, lease.count(), machine))
-    taken.push_back(from_row(row));
-  return taken;
+  return all_of(run_prepared(tx, sql, ahead.count(), most, lease.count(), machine));
 }
 
 std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {

@@ -137,5 +137,6 @@ Load load_of(pqxx::work& tx, const TenantId& tenant);
 std::string columns();
 SandboxRecord from_row(const pqxx::row& row);
 std::optional<SandboxRecord> first_of(const pqxx::result& rows);  // empty: no rows
+std::vector<SandboxRecord> all_of(const pqxx::result& rows);
 
 }  // namespace sandgate::sandbox_rows

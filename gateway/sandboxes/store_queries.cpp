@@ -13,12 +13,6 @@ EndAction end_action_from(const std::string& text) {
   return text == "pause" ? EndAction::pause : EndAction::kill;
 }
 
-std::vector<SandboxRecord> all(const pqxx::result& rows) {
-  std::vector<SandboxRecord> records;
-  for (const auto& row : rows) records.push_back(from_row(row));
-  return records;
-}
-
 // Text keeps the microseconds, which a double would lose.
 std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; }
 
@@ -129,6 +123,12 @@ std::optional<SandboxRecord> first_of(const pqxx::result& rows) {
   return from_row(rows.front());
 }
 
+std::vector<SandboxRecord> all_of(const pqxx::result& rows) {
+  std::vector<SandboxRecord> records;
+  for (const auto& row : rows) records.push_back(from_row(row));
+  return records;
+}
+
 std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = "SELECT " + columns() + " FROM sandbox WHERE id = $1";
   return first_of(run_prepared(tx, kSql, id.value));
@@ -160,7 +160,7 @@ bool lock_deployments(pqxx::work& tx, const TenantId& tenant,
 std::vector<SandboxRecord> find_all(pqxx::work& tx, const std::vector<std::string>& ids) {
   static const std::string kSql =
       "SELECT " + columns() + " FROM sandbox WHERE id = ANY($1::text[])";
-  return all(run_prepared(tx, kSql, sql_array_of(ids)));
+  return all_of(run_prepared(tx, kSql, sql_array_of(ids)));
 }
 
 std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deployment,
@@ -169,7 +169,7 @@ std::vector<SandboxRecord> expected_on(pqxx::work& tx, const std::string& deploy
                                   " FROM sandbox WHERE deployment = $1 AND ended_at IS NULL"
                                   " AND state IN ('running', 'paused')"
                                   " AND ($2 = '' OR tenant = $2)";
-  return all(run_prepared(tx, kSql, deployment, owner ? owner->value : ""));
+  return all_of(run_prepared(tx, kSql, deployment, owner ? owner->value : ""));
 }
 
 std::vector<SandboxId> on_machine(pqxx::work& tx, const std::string& machine) {
@@ -188,7 +188,7 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
            moment(tx, filter.after->first) + ", " + tx.quote(filter.after->second) + ")";
   const std::string way = filter.oldest_first ? "ASC" : "DESC";
   sql += " ORDER BY created_at " + way + ", id " + way + " LIMIT " + std::to_string(filter.rows);
-  return all(tx.exec(sql));
+  return all_of(tx.exec(sql));
 }
 
 int64_t count(pqxx::work& tx, const Filter& filter) {
