@@ -77,13 +77,16 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, vault_, name); };
   const auto row = co_await database_.run(std::move(taking));
   if (!row) co_return 0;
-  const size_t again = co_await send_again(*row);
-  const int64_t end = std::min(through, row->cursor + kWindow);
+  const Delivery again = co_await send_again(*row);
+  // What stops dead letters would stop the others: the round is over then.
+  const bool goes_on = again.stopped.empty();
+  const int64_t end = goes_on ? std::min(through, row->cursor + kWindow) : row->cursor;
   auto reading = [cursor = row->cursor, end](pqxx::work& tx) {
     return read_export_events(tx, cursor, end);
   };
   const auto events = co_await database_.run(std::move(reading));
-  const Delivery delivery = co_await deliver(*row, events);
+  Delivery delivery{.stopped = again.stopped, .retry_after = again.retry_after};
+  if (goes_on) delivery = co_await deliver(*row, events);
   const export_rows::Round round = round_of(*row, end, events, delivery);
   auto writing = [row, events, delivery, round](pqxx::work& tx) {
     bury_refused(tx, *row, events, delivery);
@@ -92,13 +95,13 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   co_await database_.run(std::move(writing));
   if (!delivery.stopped.empty())
     log::warn("an export has to wait", {{"export", name}, {"reason", delivery.stopped}});
-  co_return again + delivery.settled;
+  co_return again.settled + delivery.settled;
 }
 
-Task<size_t> ExportRunner::send_again(ExportRow row) {
+Task<Delivery> ExportRunner::send_again(ExportRow row) {
   auto reading = [name = row.name](pqxx::work& tx) { return read_retries(tx, name, kWindow); };
   const auto events = co_await database_.run(std::move(reading));
-  if (events.empty()) co_return 0;
+  if (events.empty()) co_return Delivery{};
   const Delivery delivery = co_await deliver(row, events);
   auto writing = [row, events, delivery](pqxx::work& tx) {
     for (size_t i = 0; i < delivery.settled; ++i) export_rows::unbury(tx, row, events[i]);
@@ -106,7 +109,7 @@ Task<size_t> ExportRunner::send_again(ExportRow row) {
     bury_refused(tx, row, events, delivery);
   };
   co_await database_.run(std::move(writing));
-  co_return delivery.settled;
+  co_return delivery;
 }
 
 }  // namespace sandgate

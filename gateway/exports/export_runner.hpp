@@ -26,7 +26,7 @@ class ExportRunner {
 
  private:
   Task<size_t> run_one(std::string name, int64_t through);
-  Task<size_t> send_again(ExportRow row);
+  Task<Delivery> send_again(ExportRow row);  // dead letters marked for retry
   Task<Delivery> deliver(const ExportRow& row, std::vector<ExportEvent> events);
 
   Database& database_;

@@ -216,6 +216,22 @@ TEST_F(ExportsTest, WhatIsRefusedForGoodIsADeadLetterThatCanBeRetried) {
   EXPECT_EQ(row().sent, 1) << "what was retried counts as sent";
 }
 
+TEST_F(ExportsTest, DeadLettersThatAreRetriedObeyRetryAfterToo) {
+  put(settings({{tenant.value, "cus_unknown"}}));
+  use(10s);
+  drain();
+  EXPECT_EQ(row().dead_letters, 1);
+  put(settings({{tenant.value, "cus_two"}}));
+  EXPECT_EQ(run(store.retry("out", {})), 1u);
+  receiver.fault({{"status", 429}, {"times", 1}, {"retry_after", 77}});
+  run(runner.run_once());
+  EXPECT_NE(row().error.find("429"), std::string::npos);
+  EXPECT_GT(row().next_try_at, clock.now() + 60s);
+  drain();
+  EXPECT_EQ(row().dead_letters, 0);
+  EXPECT_EQ(received(), used());
+}
+
 TEST_F(ExportsTest, ARoundChangesNoOtherExportThatHasItsNameByNow) {
   put(settings({{tenant.value, "cus_one"}}));
   use(10s);
