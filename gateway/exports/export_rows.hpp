@@ -16,8 +16,10 @@ struct ExportRow {
   Json settings;
   ExportSecrets secrets;
   bool enabled = true;
-  int64_t cursor = 0, sent = 0, version = 0;
-  int failures = 0;
+  int64_t cursor = 0;  // sequence up to which events are settled
+  int64_t sent = 0;  // events accepted
+  int64_t version = 0;  // counts changes of the settings
+  int failures = 0;  // rounds in a row that had to stop
   std::string error;  // of the last round; empty: it succeeded
   bool sealed_away = false;  // secrets unreadable: sealed under another master key
   Time next_try_at, created_at, updated_at;
@@ -26,11 +28,12 @@ struct ExportRow {
 // Without the values of secrets.
 Json to_json(const ExportRow& row);
 
+// An event that the receiver refused for good.
 struct DeadLetter {
   std::string event, reason;
   int64_t sequence = 0;
-  bool retry = false;
-  Time at;
+  bool retry = false;  // is sent again in the next round
+  Time at;  // of the refusal
 };
 Json to_json(const DeadLetter& letter);
 
