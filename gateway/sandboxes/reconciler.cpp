@@ -105,22 +105,32 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
   size_t lost = 0;
   for (const SandboxRecord& record : expected) {
     if (there.contains(record.backend_id) || lifecycle_.ends_here(record.id)) continue;
-    // The pages of a list may be of different moments; only a direct query is conclusive.
-    auto finding = deployment->backend->find(record.backend_id);
-    const auto outcome = co_await attempt(std::move(finding));
-    const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
-    if (!found || (*found && (*found)->state != BackendState::gone)) continue;
-    if (*found && (*found)->counted && !(*found)->died) {
-      const auto counted = measured_end(*(*found)->counted, lifecycle_.parts().clock.now());
-      co_await lifecycle_.write_end(record, counted.sampled_at, counted);
-      continue;
-    }
-    log::warn("a backend lost a sandbox",
-              {{"sandbox", record.id.value}, {"deployment", deployment->name}});
-    co_await lifecycle_.note_gone(record.id, "the backend does not list it any more");
-    ++lost;
+    auto noting = note_if_gone(deployment, record);
+    const auto outcome = co_await attempt(std::move(noting));
+    if (const bool* is_lost = std::get_if<bool>(&outcome))
+      lost += *is_lost ? 1 : 0;
+    else
+      log::warn("the end of a sandbox was not written",
+                {{"sandbox", record.id.value}, {"reason", std::get<Error>(outcome).what()}});
   }
   co_return lost;
+}
+
+// The pages of a list may be of different moments; only a direct query is conclusive.
+Task<bool> Reconciler::note_if_gone(DeploymentPtr deployment, SandboxRecord record) {
+  auto finding = deployment->backend->find(record.backend_id);
+  const auto outcome = co_await attempt(std::move(finding));
+  const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
+  if (!found || (*found && (*found)->state != BackendState::gone)) co_return false;
+  if (*found && (*found)->counted && !(*found)->died) {
+    const auto counted = measured_end(*(*found)->counted, lifecycle_.parts().clock.now());
+    co_await lifecycle_.write_end(record, counted.sampled_at, counted);
+    co_return false;
+  }
+  log::warn("a backend lost a sandbox",
+            {{"sandbox", record.id.value}, {"deployment", deployment->name}});
+  co_await lifecycle_.note_gone(record.id, "the backend does not list it any more");
+  co_return true;
 }
 
 bool Reconciler::old_enough(std::chrono::steady_clock::time_point first_seen) const {

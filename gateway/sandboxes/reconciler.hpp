@@ -57,6 +57,9 @@ class Reconciler {
   Task<std::vector<DeploymentPtr>> on_own_machine() const;
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                          std::vector<SandboxRecord> expected);
+  // Records what became of an expected sandbox that is not listed. True: it is lost. False: it is
+  // there after all, nobody knows, or it had been ended.
+  Task<bool> note_if_gone(DeploymentPtr deployment, SandboxRecord record);
   Task<size_t> kill_orphans(DeploymentPtr deployment, std::vector<BackendSandbox> listed);
   bool old_enough(std::chrono::steady_clock::time_point first_seen) const;
 

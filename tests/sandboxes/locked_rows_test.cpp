@@ -59,5 +59,19 @@ TEST(Reconciler, ADeathThatCannotBeWrittenIsOwedByItsSandboxAlone) {
   EXPECT_EQ(world.row(locked.id).state, SandboxState::failed);
 }
 
+TEST(Reconciler, ALossThatCannotBeWrittenHoldsUpNoOther) {
+  World world;
+  Replica replica(world.database.url(), world.fixed(), milliseconds(200));
+  const SandboxRecord locked = world.create(), lost = world.create();
+  Reconciler reconciler(replica.lifecycle, {});
+  for (const SandboxRecord& box : {locked, lost}) world.a->lose(box.backend_id);
+  const HeldLock lock(world, "SELECT FROM sandbox WHERE id = '" + locked.id.value + "' FOR UPDATE");
+  const auto deployment = replica.deployments.find(world.tenant, "a");
+  const auto result = run(reconciler.reconcile(deployment));
+  EXPECT_EQ(result.value_or(Reconciler::Result{}).lost, 1u);
+  EXPECT_EQ(world.row(lost.id).state, SandboxState::failed);
+  EXPECT_EQ(world.row(locked.id).state, SandboxState::running);
+}
+
 }  // namespace
 }  // namespace sandgate::test
