@@ -139,7 +139,8 @@ std::optional<SandboxRecord> set_running(pqxx::work& tx, const SandboxRecord& pl
     UPDATE sandbox SET state = 'running', deployment = $3, provider = $4, backend_id = $5,
       isolation = $6, region = $7, charge_per_hour = $8::numeric, currency = $9,
       other_currencies = $10::text[], deployment_owner = CASE WHEN $11 THEN tenant ELSE '' END,
-      milli_vcpu = $12, memory_mib = $13, disk_gib = $14, expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
+      milli_vcpu = $12, memory_mib = $13, disk_gib = $14,
+      expires_at = now() + make_interval(secs => ttl_seconds), last_active_at = now()
     WHERE id = $1 AND state = 'creating' RETURNING )sql" +
                                   columns();
   return placed_once([&] {

@@ -128,7 +128,7 @@ class Lifecycle {
   Settling& settling() { return settling_; }
 
  private:
-  // True once the backend certainly has no such sandbox. Throws when it does not answer.
+  // Returns once the backend certainly has no such sandbox. Throws when it does not answer.
   Task<void> kill_on(DeploymentPtr deployment, SandboxRecord record);
   // kill_at(): as kill_on(), by name; false when the backend does not answer. kill_everywhere(): on
   // all deployments that may hold it, in parallel, to finish within the caller's lease.

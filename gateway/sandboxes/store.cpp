@@ -145,8 +145,8 @@ void leave(pqxx::work& tx, const SandboxId& id) {
 
 std::optional<Extended> set_expiry(pqxx::work& tx, const SandboxId& id, int64_t ttl_seconds) {
   static const std::string kSql = R"sql(
-    UPDATE sandbox SET expires_at = now() + make_interval(secs => $2::bigint), ttl_seconds = $2::bigint,
-      last_active_at = now()
+    UPDATE sandbox SET expires_at = now() + make_interval(secs => $2::bigint),
+      ttl_seconds = $2::bigint, last_active_at = now()
     FROM (SELECT id AS old_id, expires_at AS before FROM sandbox WHERE id = $1 FOR UPDATE) old
     WHERE id = old_id AND state IN ('running', 'paused') RETURNING )sql" +
                                   columns() + ", (extract(epoch FROM before) * 1000000)::bigint";
