@@ -26,8 +26,8 @@ class ExportRunner {
 
  private:
   Task<size_t> run_one(std::string name, int64_t through);
-  Task<Delivery> send_again(ExportRow row);  // dead letters marked for retry
-  Task<Delivery> deliver(const ExportRow& row, std::vector<ExportEvent> events);
+  Task<BatchResult> send_again(ExportRow row);  // dead letters marked for retry
+  Task<BatchResult> deliver(const ExportRow& row, std::vector<ExportEvent> events);
 
   Database& database_;
   const Vault& vault_;

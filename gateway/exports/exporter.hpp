@@ -18,7 +18,7 @@ struct ExportEvent {
 };
 
 // The result of sending a batch: a settled prefix, and what stopped the rest.
-struct Delivery {
+struct BatchResult {
   struct Refused {
     size_t index;
     std::string reason;
@@ -41,7 +41,7 @@ inline bool is_for_now(int status) {
 class Exporter {
  public:
   virtual ~Exporter() = default;
-  virtual Task<Delivery> deliver(std::vector<ExportEvent> events) = 0;
+  virtual Task<BatchResult> deliver(std::vector<ExportEvent> events) = 0;
 };
 
 }  // namespace sandgate

@@ -76,7 +76,7 @@ class StripeExporter : public Exporter {
  public:
   explicit StripeExporter(ExporterParts parts) : parts_(std::move(parts)) {}
 
-  Task<Delivery> deliver(std::vector<ExportEvent> events) override {
+  Task<BatchResult> deliver(std::vector<ExportEvent> events) override {
     auto verdicts = std::make_shared<std::vector<Verdict>>(events.size(), later("not tried"));
     std::vector<size_t> indexes(events.size());
     for (size_t i = 0; i < indexes.size(); ++i) indexes[i] = i;
@@ -93,20 +93,20 @@ class StripeExporter : public Exporter {
   }
 
  private:
-  static Delivery summed(const std::vector<Verdict>& verdicts) {
-    Delivery delivery;
+  static BatchResult summed(const std::vector<Verdict>& verdicts) {
+    BatchResult result;
     for (const Verdict& verdict : verdicts) {
       if (verdict.kind == Verdict::later) {
-        delivery.stopped = verdict.reason;
-        delivery.retry_after = verdict.retry_after;
+        result.stopped = verdict.reason;
+        result.retry_after = verdict.retry_after;
         break;
       }
-      if (verdict.kind == Verdict::accepted) ++delivery.accepted;
+      if (verdict.kind == Verdict::accepted) ++result.accepted;
       if (verdict.kind == Verdict::refused)
-        delivery.refused.push_back({delivery.settled, verdict.reason});
-      ++delivery.settled;
+        result.refused.push_back({result.settled, verdict.reason});
+      ++result.settled;
     }
-    return delivery;
+    return result;
   }
 
   // The string under `name` in one of the settings' tables; empty: none.

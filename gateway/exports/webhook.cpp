@@ -16,27 +16,27 @@ class WebhookExporter : public Exporter {
  public:
   explicit WebhookExporter(ExporterParts parts) : parts_(std::move(parts)) {}
 
-  Task<Delivery> deliver(std::vector<ExportEvent> events) override {
-    Delivery delivery;
+  Task<BatchResult> deliver(std::vector<ExportEvent> events) override {
+    BatchResult result;
     auto calling = parts_.http.call(call_for(events));
     const auto outcome = co_await attempt(std::move(calling));
     const auto* reply = std::get_if<HttpReply>(&outcome);
     if (!reply) {
-      delivery.stopped = std::get<Error>(outcome).what();
-      co_return delivery;
+      result.stopped = std::get<Error>(outcome).what();
+      co_return result;
     }
     const std::string reason = "the receiver answered " + std::to_string(reply->status);
     const bool good = reply->status >= 200 && reply->status < 300;
     if (!good && is_for_now(reply->status)) {
-      delivery.stopped = reason;
+      result.stopped = reason;
       if (const auto wait = retry_after_of(reply->headers))
-        delivery.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
-      co_return delivery;
+        result.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
+      co_return result;
     }
-    delivery.settled = events.size();
-    if (good) delivery.accepted = events.size();
-    for (size_t i = 0; !good && i < events.size(); ++i) delivery.refused.push_back({i, reason});
-    co_return delivery;
+    result.settled = events.size();
+    if (good) result.accepted = events.size();
+    for (size_t i = 0; !good && i < events.size(); ++i) result.refused.push_back({i, reason});
+    co_return result;
   }
 
  private:
