@@ -224,13 +224,12 @@ Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
     const Error refusal = co_await std::move(giving_up);
     throw refusal;
   }
-  const SandboxRecord running = co_await keep_running(record);
+  // Before the row, for which an extend and a pause wait: later it could undo them at the backend.
   if (record.on_expiry == EndAction::pause) {
-    const auto ttl = backend_ttl(std::chrono::seconds(running.ttl_seconds), deployment->descriptor);
-    auto shortening = deployment->backend->extend(record.backend_id, ttl);
-    co_await attempt_within(kExtendPatience, std::move(shortening));
+    auto shortening = shorten(deployment, record, std::chrono::seconds(record.ttl_seconds));
+    co_await std::move(shortening);
   }
-  co_return running;
+  co_return co_await keep_running(record);
 }
 
 Task<DeploymentPtr> Pausing::backend_of(SandboxRecord record) {
@@ -307,25 +306,37 @@ Task<void> Pausing::undo(SandboxRecord record, Error error) {
     co_await lifecycle_.note_gone(record.id, "the backend does not know it any more");
     co_return;
   }
+  // Before the row, as at a resume.
+  if (record.state == SandboxState::pausing && record.on_expiry == EndAction::pause)
+    co_await restore_ttl(record);
   auto write = [this, id = record.id](pqxx::work& tx) {
     auto back = sandbox_rows::set_back(tx, id);
     if (back && back->state == SandboxState::paused) reserve_paused(tx, *back);
     return back;
   };
   auto writing = write_or_leave(record.id, std::move(write));
-  const auto back = co_await std::move(writing);
+  co_await std::move(writing);
   parts_.cache.forget(record.id);
-  if (back && back->state == SandboxState::running && record.on_expiry == EndAction::pause)
-    co_await restore_ttl(*back);
 }
 
-Task<void> Pausing::restore_ttl(SandboxRecord running) {
-  const auto deployment = parts_.deployments.find(running.tenant, running.deployment);
+Task<void> Pausing::restore_ttl(SandboxRecord pausing) {
+  const auto deployment = parts_.deployments.find(pausing.tenant, pausing.deployment);
   if (!deployment) co_return;
   const auto left =
-      std::chrono::ceil<std::chrono::seconds>(running.expires_at - parts_.clock.now());
-  const auto ttl = backend_ttl(std::max(left, kPauseAgain), deployment->descriptor);
-  auto shortening = deployment->backend->extend(running.backend_id, ttl);
+      std::chrono::ceil<std::chrono::seconds>(pausing.expires_at - parts_.clock.now());
+  auto shortening = shorten(deployment, std::move(pausing), std::max(left, kPauseAgain));
+  co_await std::move(shortening);
+}
+
+Task<void> Pausing::shorten(DeploymentPtr deployment, SandboxRecord record,
+                            std::chrono::seconds ttl) {
+  // Another gateway may have carried it out too, and have paused the sandbox since.
+  auto read = [id = record.id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  const auto outcome = co_await attempt(parts_.database.run(std::move(read)));
+  const auto* row = std::get_if<MaybeRecord>(&outcome);
+  if (!row || !*row || (*row)->state != record.state) co_return;
+  auto shortening =
+      deployment->backend->extend(record.backend_id, backend_ttl(ttl, deployment->descriptor));
   co_await attempt_within(kExtendPatience, std::move(shortening));
 }
 

@@ -53,7 +53,10 @@ class Pausing {
   void leave_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
   // Tells the backend of one that goes on running, after it was told of kWhilePaused.
-  Task<void> restore_ttl(SandboxRecord running);
+  Task<void> restore_ttl(SandboxRecord pausing);
+  // Sets the backend's time from kWhilePaused to `ttl` and what is added to that, while the row is
+  // in the record's state, pausing or resuming. Throws nothing.
+  Task<void> shorten(DeploymentPtr deployment, SandboxRecord record, std::chrono::seconds ttl);
   // Adjusts the reservation to the price of the kept state.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;
   std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;

@@ -79,6 +79,35 @@ TEST_F(ExtendingWorld, TheBackendOfOneThatWaitsPausedGoesOnKeepingIt) {
   EXPECT_LT(world.a->last_extension(), hours(1)) << "it runs again";
 }
 
+// An extend that waits for the row would be undone there otherwise.
+TEST_F(ExtendingWorld, TheBackendHearsThatItRunsAgainBeforeItsRowSaysSo) {
+  const SandboxRecord box = create(EndAction::pause);
+  world.sql(
+      "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
+      "$$BEGIN RAISE EXCEPTION 'refused'; END$$");
+  world.sql(
+      "CREATE TRIGGER refusing BEFORE UPDATE ON sandbox FOR EACH ROW"
+      " WHEN (OLD.state <> 'running' AND NEW.state = 'running') EXECUTE FUNCTION refuse()");
+  world.a->fail_states(FakeProvider::Fault::error, ErrorCode::conflict);
+  EXPECT_EQ(code_of([&] { pause(box); }), ErrorCode::internal);
+  EXPECT_LT(world.a->last_extension(), hours(1)) << "the pause was refused";
+  world.a->fail_states(FakeProvider::Fault::none);
+  run(world.replica.reaper(seconds(600)).finish_pausing());
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  EXPECT_GT(world.a->last_extension(), hours(24 * 300));
+  EXPECT_EQ(code_of([&] { run(pausing.resume(world.tenant, box.id)); }), ErrorCode::internal);
+  EXPECT_LT(world.a->last_extension(), hours(1));
+}
+
+TEST_F(ExtendingWorld, TheBackendOfOneThatIsPausedAgainGoesOnKeepingIt) {
+  const SandboxRecord box = create(EndAction::pause);
+  pause(box);
+  // Another gateway resumed it as well, was first, and paused it.
+  world.a->once_changed([&] { world.sql("UPDATE sandbox SET state = 'paused' RETURNING id"); });
+  EXPECT_EQ(code_of([&] { run(pausing.resume(world.tenant, box.id)); }), ErrorCode::conflict);
+  EXPECT_GT(world.a->last_extension(), hours(24 * 300));
+}
+
 TEST_F(ExtendingWorld, TheBackendOfOneThatEndsPausedIsToldWhen) {
   const SandboxRecord box = create(EndAction::kill);
   pause(box);
