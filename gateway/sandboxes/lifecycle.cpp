@@ -352,8 +352,11 @@ Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord recor
     co_return std::nullopt;
   }
   parts_.cache.remember(extended->record, mark);
-  // The backend may have heard of another extend after this one, which the row has before it.
-  if (longer && extended->before != record.expires_at) {
+  // The backend may have heard of another extend after this one, which the row has before it; and
+  // of a pause or resume before it, which has a time of its own.
+  const bool met_another =
+      extended->before != record.expires_at || extended->record.state != record.state;
+  if (longer && met_another) {
     auto again = lengthen_at_backend(extended->record, ttl_seconds);
     co_await attempt(std::move(again));
   }

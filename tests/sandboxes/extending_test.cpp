@@ -55,6 +55,16 @@ TEST_F(ExtendingWorld, TheLastOfTwoExtendsIsWhatTheBackendHeardLast) {
   EXPECT_EQ(world.a->extensions(), 2);
 }
 
+TEST_F(ExtendingWorld, APauseThatComesBetweenKeepsItsTimeAtTheBackend) {
+  const SandboxRecord box = create(EndAction::pause);
+  // Through another gateway, from begin to end, while this extend is under way.
+  world.a->once_changed(
+      [&] { world.sql("UPDATE sandbox SET state = 'paused', kept = 'memory' RETURNING id"); });
+  EXPECT_EQ(extend(box).state, SandboxState::paused);
+  EXPECT_EQ(world.a->extensions(), 2);
+  EXPECT_GT(world.a->last_extension(), hours(24 * 300)) << "it would have ended it";
+}
+
 TEST_F(ExtendingWorld, OneToBePausedIsNotExtendedToWhereItsBackendWouldEndIt) {
   Descriptor limited = world.a->descriptor();
   limited.limits.max_ttl_seconds = kLonger;
