@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <string>
 
 #include "gateway/core/database.hpp"

@@ -1,7 +1,6 @@
 #include "gateway/sandboxes/activity.hpp"
 
 #include <algorithm>
-#include <vector>
 
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/log.hpp"

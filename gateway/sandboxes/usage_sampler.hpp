@@ -14,8 +14,7 @@ class UsageSampler {
     int most = 500;  // per deployment and round
   };
   UsageSampler(Lifecycle& lifecycle, Options options)
-      : lifecycle_(lifecycle),
-        parts_(lifecycle.parts()),
+      : parts_(lifecycle.parts()),
         options_(options),
         errands_(parts_.executor, {.at_once = 2, .waiting = 100}) {}
 
@@ -34,7 +33,6 @@ class UsageSampler {
   Task<std::vector<Due>> due_on(DeploymentPtr deployment);
   Task<size_t> sample_on(DeploymentPtr deployment);
 
-  Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
   Options options_;
   Errands errands_;
