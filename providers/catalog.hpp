@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
-#include "providers/http_client.hpp"
 #include "providers/provider.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate {
 

@@ -4,7 +4,7 @@
 #include <span>
 #include <utility>
 
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
 

@@ -7,7 +7,7 @@
 #include "gateway/core/database.hpp"
 #include "gateway/core/notifications.hpp"
 #include "gateway/http/io_threads.hpp"
-#include "providers/curl_client.hpp"
+#include "providers/transport/curl_client.hpp"
 
 namespace sandgate {
 

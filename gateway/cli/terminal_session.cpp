@@ -11,7 +11,7 @@
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/raw_terminal.hpp"
 #include "gateway/core/async.hpp"
-#include "providers/web_socket.hpp"
+#include "providers/transport/web_socket.hpp"
 
 namespace sandgate::cli {
 namespace {

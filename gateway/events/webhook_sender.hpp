@@ -9,7 +9,7 @@
 #include "gateway/core/database.hpp"
 #include "gateway/core/metric_text.hpp"
 #include "gateway/events/delivery_rows.hpp"
-#include "providers/http_client.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate {
 

@@ -8,7 +8,7 @@
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "gateway/exports/exporter.hpp"
-#include "providers/http_client.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate {
 

@@ -7,7 +7,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/for_each.hpp"
 #include "gateway/core/ids.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
 namespace {

@@ -1,7 +1,7 @@
 #include "gateway/exports/webhook.hpp"
 
 #include "gateway/core/crypto.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
 namespace {

@@ -1,5 +1,5 @@
 #include "gateway/core/crypto.hpp"
-#include "providers/event_stream.hpp"
+#include "providers/transport/event_stream.hpp"
 #include "tests/api_unit/box_test.hpp"
 
 namespace sandgate::test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "providers/http_client.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate::api {
 namespace {

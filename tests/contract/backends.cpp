@@ -1,4 +1,4 @@
-#include "providers/sandgate.hpp"
+#include "providers/sandgate/sandgate.hpp"
 #include "tests/contract/provider_contract.hpp"
 #include "tests/support/box_gateway.hpp"
 #include "tests/support/script_server.hpp"

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "providers/curl_client.hpp"
-#include "providers/sandgate.hpp"
+#include "providers/sandgate/sandgate.hpp"
+#include "providers/transport/curl_client.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {

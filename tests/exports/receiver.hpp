@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/core/json_reader.hpp"
-#include "providers/curl_client.hpp"
+#include "providers/transport/curl_client.hpp"
 
 namespace sandgate::test {
 

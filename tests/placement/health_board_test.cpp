@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/placement/place.hpp"
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 #include "tests/placement/fake_clock.hpp"
 
 namespace sandgate {

@@ -1,4 +1,4 @@
-#include "providers/aws_event_stream.hpp"
+#include "providers/agentcore/aws_event_stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/aws_signature.hpp"
+#include "providers/transport/aws_signature.hpp"
 
 #include <gtest/gtest.h>
 

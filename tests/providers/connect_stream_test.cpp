@@ -1,4 +1,4 @@
-#include "providers/connect_stream.hpp"
+#include "providers/transport/connect_stream.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/curl_client.hpp"
+#include "providers/transport/curl_client.hpp"
 
 #include <gtest/gtest.h>
 

@@ -2,7 +2,7 @@
 
 #include <atomic>
 
-#include "providers/curl_client.hpp"
+#include "providers/transport/curl_client.hpp"
 #include "tests/providers/scripted_server.hpp"
 #include "tests/support/run.hpp"
 

@@ -1,4 +1,4 @@
-#include "providers/end_mark.hpp"
+#include "providers/shell/end_mark.hpp"
 
 #include <gtest/gtest.h>
 

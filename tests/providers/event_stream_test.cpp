@@ -1,4 +1,4 @@
-#include "providers/event_stream.hpp"
+#include "providers/transport/event_stream.hpp"
 
 #include <gtest/gtest.h>
 

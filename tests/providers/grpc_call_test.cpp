@@ -1,4 +1,4 @@
-#include "providers/grpc_call.hpp"
+#include "providers/transport/grpc_call.hpp"
 
 #include <gtest/gtest.h>
 

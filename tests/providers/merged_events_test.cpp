@@ -1,4 +1,4 @@
-#include "providers/merged_events.hpp"
+#include "providers/transport/merged_events.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/name_lookup.hpp"
+#include "providers/transport/name_lookup.hpp"
 
 #include <gtest/gtest.h>
 

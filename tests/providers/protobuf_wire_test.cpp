@@ -1,4 +1,4 @@
-#include "providers/protobuf_wire.hpp"
+#include "providers/transport/protobuf_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
-#include "providers/rest_api.hpp"
+#include "providers/transport/rest_api.hpp"
 
 #include <gtest/gtest.h>
 
-#include "providers/sandgate.hpp"
-#include "providers/sandgate_wire.hpp"
+#include "providers/sandgate/sandgate.hpp"
+#include "providers/sandgate/sandgate_wire.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"

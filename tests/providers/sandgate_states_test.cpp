@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "providers/sandgate.hpp"
+#include "providers/sandgate/sandgate.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"

@@ -1,4 +1,4 @@
-#include "providers/sandgate_wire.hpp"
+#include "providers/sandgate/sandgate_wire.hpp"
 
 #include <gtest/gtest.h>
 

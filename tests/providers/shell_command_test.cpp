@@ -1,4 +1,4 @@
-#include "providers/shell_command.hpp"
+#include "providers/shell/shell_command.hpp"
 
 #include <gtest/gtest.h>
 #include <pty.h>

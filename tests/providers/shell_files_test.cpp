@@ -1,4 +1,4 @@
-#include "providers/shell_files.hpp"
+#include "providers/shell/shell_files.hpp"
 
 #include <gtest/gtest.h>
 

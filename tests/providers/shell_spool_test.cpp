@@ -1,4 +1,4 @@
-#include "providers/shell_spool.hpp"
+#include "providers/shell/shell_spool.hpp"
 
 #include <gtest/gtest.h>
 

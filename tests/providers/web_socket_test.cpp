@@ -1,4 +1,4 @@
-#include "providers/web_socket.hpp"
+#include "providers/transport/web_socket.hpp"
 
 #include <gtest/gtest.h>
 

@@ -48,7 +48,7 @@ VENDORS = [
     "agentcore", "opensandbox", "kubernetes", "codesandbox", "novita", "morph", "fly_machines",
     "openshell", "microsandbox", "aio_sandbox", "together"]
 # Files where a vendor's name is at home: its own files, the list of all, and its API's imitation.
-VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR(_\w+)?\.(cpp|hpp|proto))|gateway/compat/VENDOR/)"
+VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR/)|gateway/compat/VENDOR/)"
 
 # The API accepts every key under this vendor's prefix too, so the key's parser must know it.
 VENDOR_ALLOWED = {("registry/api_secret.cpp", "e2b")} | {
@@ -223,13 +223,21 @@ def unnamed_names(text):
                 yield match["type"] or re.sub(r"\s+", " ", match["function"]), line
 
 
+def library_of(path):
+    """The folder whose CMakeLists.txt names the file."""
+    folder = os.path.dirname(path)
+    while not os.path.isfile(os.path.join(ROOT, folder, "CMakeLists.txt")):
+        folder = os.path.dirname(folder)
+    return folder
+
+
 def check_unnamed(seen, path, text):
     """Files of one library may be compiled as one, where what is private to each must differ."""
     if not path.endswith(".cpp") or path.startswith("tests/"):
         return
     named = tuple(re.findall(r"^namespace ([\w:]+) \{$", text, re.M))
     for name, line in unnamed_names(text):
-        first = seen.setdefault((os.path.dirname(path), named, name), path)
+        first = seen.setdefault((library_of(path), named, name), path)
         if first != path:
             report(path, line, f"{name} is also in the unnamed namespace of {first}")
 

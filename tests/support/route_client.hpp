@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/http/routes.hpp"
-#include "providers/http_client.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate::test {
 

@@ -2,7 +2,7 @@
 #include <deque>
 #include <mutex>
 
-#include "providers/http_client.hpp"
+#include "providers/transport/http_client.hpp"
 
 namespace sandgate::test {
 

@@ -4,8 +4,8 @@
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
-#include "providers/curl_client.hpp"
 #include "providers/provider.hpp"
+#include "providers/transport/curl_client.hpp"
 #include "tests/vendors/vendor_server.hpp"
 
 namespace sandgate::test {

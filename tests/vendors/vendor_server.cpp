@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "providers/curl_client.hpp"
+#include "providers/transport/curl_client.hpp"
 #include "tests/support/live_loop.hpp"
 
 namespace sandgate::test {

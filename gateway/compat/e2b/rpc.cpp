@@ -7,7 +7,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
-#include "providers/connect_stream.hpp"
+#include "providers/transport/connect_stream.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {

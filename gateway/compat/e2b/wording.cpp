@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/wording.hpp"
 
 #include "gateway/core/json_reader.hpp"
-#include "providers/connect_stream.hpp"
+#include "providers/transport/connect_stream.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {

@@ -5,7 +5,7 @@
 #include "gateway/compat/e2b/wording.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
-#include "providers/connect_stream.hpp"
+#include "providers/transport/connect_stream.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::compat::e2b {

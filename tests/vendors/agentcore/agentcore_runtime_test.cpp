@@ -2,7 +2,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/ids.hpp"
-#include "providers/agentcore_runtime_wire.hpp"
+#include "providers/agentcore/agentcore_runtime_wire.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 

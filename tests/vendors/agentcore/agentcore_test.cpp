@@ -1,4 +1,4 @@
-#include "providers/agentcore.hpp"
+#include "providers/agentcore/agentcore.hpp"
 
 #include <gtest/gtest.h>
 

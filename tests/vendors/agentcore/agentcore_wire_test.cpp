@@ -1,4 +1,4 @@
-#include "providers/agentcore_wire.hpp"
+#include "providers/agentcore/agentcore_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/blaxel_wire.hpp"
+#include "providers/blaxel/blaxel_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/cloudflare_wire.hpp"
+#include "providers/cloudflare/cloudflare_wire.hpp"
 
 #include <gtest/gtest.h>
 

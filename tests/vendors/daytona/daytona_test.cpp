@@ -1,4 +1,4 @@
-#include "providers/daytona.hpp"
+#include "providers/daytona/daytona.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/daytona_wire.hpp"
+#include "providers/daytona/daytona_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/e2b.hpp"
+#include "providers/e2b/e2b.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/e2b_wire.hpp"
+#include "providers/e2b/e2b_wire.hpp"
 
 #include <gtest/gtest.h>
 

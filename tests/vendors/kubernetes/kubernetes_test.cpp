@@ -4,7 +4,7 @@
 #include "gateway/core/settle.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/catalog.hpp"
-#include "providers/kubernetes.hpp"
+#include "providers/kubernetes/kubernetes.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"

@@ -1,4 +1,4 @@
-#include "providers/kubernetes_wire.hpp"
+#include "providers/kubernetes/kubernetes_wire.hpp"
 
 #include <gtest/gtest.h>
 

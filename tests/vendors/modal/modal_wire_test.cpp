@@ -1,9 +1,9 @@
-#include "providers/modal_wire.hpp"
+#include "providers/modal/modal_wire.hpp"
 
 #include <gtest/gtest.h>
 
 #include "gateway/core/crypto.hpp"
-#include "providers/protobuf_wire.hpp"
+#include "providers/transport/protobuf_wire.hpp"
 
 namespace sandgate::modal {
 namespace {

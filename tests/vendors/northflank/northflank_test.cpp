@@ -1,4 +1,4 @@
-#include "providers/northflank.hpp"
+#include "providers/northflank/northflank.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/northflank_wire.hpp"
+#include "providers/northflank/northflank_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/opensandbox_wire.hpp"
+#include "providers/opensandbox/opensandbox_wire.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "providers/runloop_wire.hpp"
+#include "providers/runloop/runloop_wire.hpp"
 
 #include <gtest/gtest.h>
 

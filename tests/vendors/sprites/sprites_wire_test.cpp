@@ -1,4 +1,4 @@
-#include "providers/sprites_wire.hpp"
+#include "providers/sprites/sprites_wire.hpp"
 
 #include <gtest/gtest.h>
 

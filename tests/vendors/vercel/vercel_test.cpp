@@ -1,4 +1,4 @@
-#include "providers/vercel.hpp"
+#include "providers/vercel/vercel.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "providers/vercel_wire.hpp"
+#include "providers/vercel/vercel_wire.hpp"
 
 #include <gtest/gtest.h>
 
-#include "providers/vercel_archive.hpp"
+#include "providers/vercel/vercel_archive.hpp"
 
 namespace sandgate::vercel {
 namespace {

@@ -1,0 +1,168 @@
+#include "providers/agentcore/agentcore_runtime.hpp"
+
+#include "gateway/core/random.hpp"
+#include "providers/agentcore/agentcore_runtime_process.hpp"
+
+namespace sandgate {
+namespace {
+
+// A session that is not running is started first.
+constexpr auto kRuntimeStart = std::chrono::minutes(2);
+constexpr auto kRuntimeLine = std::chrono::seconds(60);
+
+RestTarget target_of_runtime(const AgentcoreRuntimeSettings& settings, const std::string& url) {
+  RestTarget target = aws_target("agentcore_runtime", url, settings.keys, settings.runtime.region,
+                                 "bedrock-agentcore");
+  target.allow_private = settings.allow_private;
+  return target;
+}
+
+HttpFields runtime_session(const std::string& id) {
+  return {{"X-Amzn-Bedrock-AgentCore-Runtime-Session-Id", id}};
+}
+
+}  // namespace
+
+AgentcoreRuntimeProvider::AgentcoreRuntimeProvider(HttpClient& http, asio::any_io_executor executor,
+                                                   AgentcoreRuntimeSettings settings)
+    : ShellProvider(std::move(executor)),
+      settings_(std::move(settings)),
+      api_(http, target_of_runtime(settings_, settings_.api_url)),
+      control_(http, target_of_runtime(settings_, settings_.control_url)) {}
+
+Descriptor AgentcoreRuntimeProvider::descriptor() const {
+  return {.provider = "agentcore_runtime",
+          .isolation = Isolation::microvm,
+          .persistence = {Persistence::ephemeral},
+          .verbs = {{Verb::exec, Keeps::nothing},
+                    {Verb::signal, Keeps::nothing},
+                    {Verb::files, Keeps::nothing}},
+          .controls = {settings_.network_deny ? Control::network_deny : Control::network_allow,
+                       Control::cpu_limit, Control::memory_limit, Control::disk_limit},
+          .limits = settings_.limits,
+          .regions = {settings_.runtime.region},
+          .notes = {"image, network and lifetime belong to the agent runtime; settings tell them",
+                    "a session that was idle for too long has lost everything: the runtime decides",
+                    "finding a sandbox starts a session when it has none",
+                    "a command ends after an hour",
+                    "commands, with their environment and what is uploaded, are in the runtime's "
+                    "log"},
+          .fixed_life = std::chrono::seconds(settings_.limits.max_ttl_seconds)};
+}
+
+std::string AgentcoreRuntimeProvider::path(const char* operation) const {
+  return "/runtimes/" + percent_encode(settings_.runtime.text) + "/" + operation +
+         "?qualifier=" + percent_encode(settings_.qualifier);
+}
+
+BackendSandbox AgentcoreRuntimeProvider::box(const std::string& id) const {
+  return {.backend_id = id,
+          .sandbox_id = agentcore_runtime::to_sandbox_id(id),
+          .isolation = Isolation::microvm,
+          .region = settings_.runtime.region};
+}
+
+Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
+  const bool deny = spec.network.fallback == NetworkDefault::deny;
+  if (!spec.network.allow.empty() || deny != settings_.network_deny)
+    throw Error(ErrorCode::unsupported, "the agent runtime has no such network policy");
+  if (!spec.image.empty() && spec.image != settings_.runtime.id)
+    throw Error(ErrorCode::no_capacity, "the deployment is for another agent runtime");
+  const std::string id = agentcore_runtime::to_session_id(spec.sandbox_id);
+  std::string birth = agentcore_runtime::birth_script(spec.env);
+  auto writing = run_script(id, std::move(birth));
+  const auto outcome = co_await attempt(std::move(writing));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
+  if (std::get<Ran>(outcome).status != 0) {
+    co_await kill(id);
+    throw Error(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
+  }
+  seen_.remember(id);
+  co_return box(id);
+}
+
+Task<std::optional<BackendSandbox>> AgentcoreRuntimeProvider::find(std::string id) {
+  const bool there = co_await answers(id);
+  if (!there) co_return std::nullopt;
+  seen_.remember(id);
+  co_return box(id);
+}
+
+Task<std::optional<BackendSandbox>> AgentcoreRuntimeProvider::find_by_tag(std::string sandbox_id) {
+  return find(agentcore_runtime::to_session_id(sandbox_id));
+}
+
+Task<std::vector<BackendSandbox>> AgentcoreRuntimeProvider::list() {
+  // This request starts nothing, but shows whether the vendor answers.
+  std::string question = "/runtimes/" + settings_.runtime.id + "/";
+  co_await control_.get(std::move(question));
+  std::vector<BackendSandbox> all;
+  for (const std::string& id : seen_.all()) all.push_back(box(id));
+  co_return all;
+}
+
+Task<void> AgentcoreRuntimeProvider::kill(std::string id) {
+  // Each stop needs a new token, since a request may have restarted the session after a stop.
+  RestCall call{.method = "POST",
+                .path = path("stopruntimesession"),
+                .json = Json{{"clientToken", "sandgate-" + random_hex(16)}},
+                .headers = runtime_session(id)};
+  call.deadline = std::chrono::seconds(60);
+  co_await api_.find(std::move(call));
+  seen_.forget(id);
+}
+
+Task<std::unique_ptr<aws::EventMessageReader>> AgentcoreRuntimeProvider::start(
+    std::string id, std::string script, std::chrono::milliseconds limit,
+    std::chrono::seconds silence) {
+  RestCall call{.method = "POST",
+                .path = path("commands"),
+                .json = agentcore_runtime::to_command(script, limit),
+                .headers = runtime_session(id)};
+  call.headers.emplace_back("Accept", "application/vnd.amazon.eventstream");
+  call.deadline = kRuntimeStart;
+  call.silence = silence;
+  std::unique_ptr<ByteSource> answer = co_await api_.stream(std::move(call));
+  co_return std::make_unique<aws::EventMessageReader>("agentcore_runtime", std::move(answer));
+}
+
+Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run_script(std::string id, std::string script) {
+  const auto events = co_await start(std::move(id), std::move(script), kRuntimeLine, kRuntimeStart);
+  Ran ran;
+  for (bool ended = false; !ended;) {
+    const auto event = co_await events->next();
+    if (!event) throw Error(ErrorCode::unavailable, "agentcore_runtime did not run the command");
+    if (event->type != "chunk") continue;
+    const agentcore_runtime::Chunk part = agentcore_runtime::to_chunk(event->payload);
+    if (part.timed_out) throw Error(ErrorCode::unavailable, "the sandbox took too long");
+    if (ran.output.size() < kMaxPrinted) ran.output += part.out;
+    ended = part.status.has_value();
+    ran.status = part.status.value_or(0);
+  }
+  co_return ran;
+}
+
+Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
+  std::string script = agentcore_runtime::in_session(line);
+  Ran ran = co_await run_script(id, std::move(script));
+  const size_t end = ran.output.find('\n');
+  const std::string word = ran.output.substr(0, end);
+  if (word == agentcore_runtime::kGone) {
+    co_await kill(id);
+    throw Error::not_found("sandbox", id);
+  }
+  if (word != agentcore_runtime::kHere || end == std::string::npos)
+    throw Error(ErrorCode::unavailable, "the agent runtime did not run the command");
+  ran.output.erase(0, end + 1);
+  co_return ran;
+}
+
+Task<std::unique_ptr<ProcessStream>> AgentcoreRuntimeProvider::exec(std::string id,
+                                                                    Command command) {
+  if (!command.user.empty())
+    throw Error::invalid("/user", "is no account that agentcore_runtime runs commands for");
+  co_return co_await start_process<AgentcoreRuntimeProcess, AgentcoreRuntimeProvider>(
+      std::move(id), std::move(command));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,81 @@
+#include "providers/blaxel/blaxel.hpp"
+#include "providers/growing_pause.hpp"
+
+// Pause, resume and snapshots of BlaxelProvider. A pause is the vendor's archive, which keeps the
+// disk but no process. The vendor's suspension of idle sandboxes is not a state here, since any
+// call ends it. Snapshots keep the memory as well.
+namespace sandgate {
+
+Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived) {
+  RestCall call{.method = "POST", .path = blaxel::box_path(id) + "/" + verb};
+  call.deadline = std::chrono::seconds(60);
+  const auto asked = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&asked)) {
+    // It may be in that state already, or in the transition to it.
+    const auto box = co_await box_of(id);
+    if (!box || error->code != ErrorCode::conflict) throw *error;
+    const bool there = archived ? box->sandbox.state == BackendState::paused : box->running;
+    if (!there) throw *error;
+  }
+  GrowingPause pause;
+  // The time grows with the file system; the caller's own limit ends the wait.
+  for (;;) {
+    const auto box = co_await box_of(id);
+    if (!box) throw Error::not_found("sandbox", id);
+    if (archived ? box->archived : box->running) co_return;
+    co_await pause.wait();
+  }
+}
+
+Task<Keeps> BlaxelProvider::pause(std::string id, Keeps) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!box->archived) co_await turn(id, "archive", /*archived=*/true);
+  co_return Keeps::disk;
+}
+
+Task<void> BlaxelProvider::resume(std::string id) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!box->running) co_await turn(id, "unarchive", /*archived=*/false);
+}
+
+Task<blaxel::Snapshot> BlaxelProvider::take_snapshot(std::string id, std::string snapshot_id) {
+  Json body{{"name", snapshot_id}, {"source", {{"name", id}, {"kind", "sandbox"}}}};
+  const Json document = co_await api_.post("/snapshots", std::move(body));
+  blaxel::Snapshot taken = blaxel::to_snapshot(document);
+  for (GrowingPause pause; !taken.ready;) {
+    if (taken.failed) throw Error(ErrorCode::unavailable, "blaxel lost the snapshot");
+    co_await pause.wait();
+    const std::string path = blaxel::snapshot_path(taken.snapshot.backend_id);
+    const Json now = co_await api_.get(path);
+    taken = blaxel::to_snapshot(now);
+  }
+  co_return taken;
+}
+
+Task<BackendSnapshot> BlaxelProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
+                                               bool) {
+  if (!settings_.rules.snapshots) throw Error(ErrorCode::unsupported, "blaxel has no snapshots");
+  const auto known = co_await find_snapshot(snapshot_id);
+  if (known) co_return *known;
+  const blaxel::Snapshot taken = co_await take_snapshot(id, snapshot_id);
+  co_return taken.snapshot;
+}
+
+// Includes failed and unfinished snapshots, because they must be removed.
+Task<std::optional<BackendSnapshot>> BlaxelProvider::find_snapshot(std::string snapshot_id) {
+  RestCall call{.path = "/snapshots?limit=200&q=" + percent_encode(snapshot_id)};
+  const Json document = co_await api_.call(std::move(call));
+  for (const Json& item : list_of("blaxel", document, "data")) {
+    const blaxel::Snapshot one = blaxel::to_snapshot(item);
+    if (one.name == snapshot_id) co_return one.snapshot;
+  }
+  co_return std::nullopt;
+}
+
+Task<void> BlaxelProvider::remove_snapshot(std::string snapshot) {
+  return api_.remove(blaxel::snapshot_path(snapshot));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,46 @@
+#include "providers/daytona/daytona.hpp"
+
+// Pause and resume of DaytonaProvider are the vendor's stop and start, which keep the disk.
+namespace sandgate {
+namespace {
+
+constexpr auto kStatePoll = std::chrono::milliseconds(200);
+constexpr auto kDaytonaDeadline = std::chrono::seconds(60);
+constexpr int kStatePolls = 900;
+
+}  // namespace
+
+Task<void> DaytonaProvider::until(std::string id, BackendState state) {
+  for (int poll = 0; poll < kStatePolls; ++poll) {
+    const auto box = co_await box_of(id);
+    if (!box) throw Error::not_found("sandbox", id);
+    if (box->failed) throw Error(ErrorCode::unavailable, "daytona reports the sandbox as failed");
+    const bool there = state == BackendState::running ? box->started : box->sandbox.state == state;
+    if (there) co_return;
+    co_await sleep_for(kStatePoll);
+  }
+  throw Error(ErrorCode::timeout, "daytona did not change the sandbox's state in time");
+}
+
+Task<Keeps> DaytonaProvider::pause(std::string id, Keeps) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (box->sandbox.state == BackendState::paused) co_return box->sandbox.kept;
+  RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/stop"};
+  call.deadline = kDaytonaDeadline;
+  co_await api_.call(std::move(call));
+  co_await until(id, BackendState::paused);
+  co_return Keeps::disk;
+}
+
+Task<void> DaytonaProvider::resume(std::string id) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (box->started) co_return;
+  RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/start"};
+  call.deadline = kDaytonaDeadline;
+  co_await api_.call(std::move(call));
+  co_await until(id, BackendState::running);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,175 @@
+#include "providers/opensandbox/opensandbox.hpp"
+
+#include "providers/growing_pause.hpp"
+#include "providers/opensandbox/opensandbox_process.hpp"
+#include "providers/sandbox_pages.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kExecdPort = "44772";
+
+RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
+  return {.provider = "opensandbox",
+          .base_url = settings.api_url,
+          .auth_header = "OPEN-SANDBOX-API-KEY",
+          .auth_value = settings.api_key,
+          .allow_private = settings.allow_private};
+}
+
+}  // namespace
+
+std::string opensandbox::box_path(const std::string& id) {
+  return "/sandboxes/" + percent_encode(id);
+}
+
+OpenSandboxProvider::OpenSandboxProvider(HttpClient& http, asio::any_io_executor executor,
+                                         OpenSandboxSettings settings)
+    : LiveInputProvider(std::move(executor)),
+      http_(http),
+      settings_(std::move(settings)),
+      api_(http, target_of_opensandbox(settings_)) {}
+
+Descriptor OpenSandboxProvider::descriptor() const {
+  const auto& rules = settings_.rules;
+  Descriptor descriptor{
+      .provider = "opensandbox",
+      .isolation = rules.isolation,
+      .persistence = {Persistence::ephemeral, Persistence::persistent},
+      .verbs = {{Verb::exec, Keeps::nothing},
+                {Verb::stdin_, Keeps::nothing},
+                {Verb::signal, Keeps::nothing},
+                {Verb::files, Keeps::nothing},
+                {Verb::pty, Keeps::nothing},
+                {Verb::pause, rules.paused},
+                {Verb::snapshot, Keeps::disk},
+                {Verb::fork, Keeps::disk}},
+      .controls = {Control::network_allow, Control::allow_root, Control::cpu_limit,
+                   Control::memory_limit},
+      .limits = settings_.limits,
+      .notes = {"isolation is the server's secure runtime, which the operator tells",
+                "stdin by a process's id reaches it through the gateway that started it"}};
+  if (rules.paused == Keeps::memory) descriptor.persistence.insert(Persistence::checkpoint);
+  if (rules.egress_enforced) descriptor.controls.insert(Control::network_deny);
+  if (settings_.process_limit) descriptor.controls.insert(Control::process_limit);
+  if (settings_.disk_limit) descriptor.controls.insert(Control::disk_limit);
+  if (!rules.region.empty()) descriptor.regions.push_back(rules.region);
+  return descriptor;
+}
+
+Task<std::optional<opensandbox::Box>> OpenSandboxProvider::box_of(std::string id) {
+  RestCall call{.path = opensandbox::box_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  co_return opensandbox::to_box(*document, settings_.rules);
+}
+
+// Creates are asynchronous, and execd starts after its container.
+Task<void> OpenSandboxProvider::until_running(std::string id) {
+  GrowingPause pause;
+  for (bool running = false; !running; co_await pause.wait()) {
+    const auto box = co_await box_of(id);
+    if (!box || box->sandbox.state == BackendState::gone) {
+      co_await kill(id);
+      throw Error(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
+    }
+    if (!box->running) continue;
+    RestApi inside = co_await execd(id);
+    RestCall ping{.path = "/ping"};
+    const auto answer = co_await attempt(inside.send(std::move(ping)));
+    const auto* reply = std::get_if<HttpReply>(&answer);
+    running = reply && reply->status == 200;
+    if (running) co_return;
+  }
+}
+
+Task<BackendSandbox> OpenSandboxProvider::create(CreateSpec spec) {
+  RestCall call{.method = "POST",
+                .path = "/sandboxes",
+                .json = opensandbox::to_create(spec, settings_.rules)};
+  const Json document = co_await api_.create(std::move(call));
+  BackendSandbox sandbox = opensandbox::to_box(document, settings_.rules).sandbox;
+  sandbox.sandbox_id = spec.sandbox_id;
+  co_await until_running(sandbox.backend_id);
+  co_return sandbox;
+}
+
+Task<std::optional<BackendSandbox>> OpenSandboxProvider::find(std::string id) {
+  auto box = co_await box_of(std::move(id));
+  if (!box || box->sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return std::move(box->sandbox);
+}
+
+Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) {
+  std::vector<BackendSandbox> all;
+  ListRoom room("opensandbox");
+  for (int page = 1;; ++page) {
+    room.take_page();
+    RestCall call{.path = "/sandboxes?pageSize=100&page=" + std::to_string(page) + query,
+                  .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("opensandbox", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) {
+      BackendSandbox sandbox = opensandbox::to_box(item, settings_.rules).sandbox;
+      const bool ours = !sandbox.sandbox_id.empty() && sandbox.state != BackendState::gone;
+      if (ours) all.push_back(std::move(sandbox));
+    }
+    if (!opensandbox::has_next_page(document)) break;
+  }
+  co_return all;
+}
+
+Task<std::optional<BackendSandbox>> OpenSandboxProvider::find_by_tag(std::string sandbox_id) {
+  const std::string pair = std::string(kSandboxTag) + "=" + sandbox_id;
+  const auto found = co_await pages("&metadata=" + percent_encode(pair));
+  for (const auto& sandbox : found)
+    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> OpenSandboxProvider::list() { return pages(""); }
+
+Task<void> OpenSandboxProvider::kill(std::string id) {
+  endpoints_.forget(id);
+  return api_.remove(opensandbox::box_path(id));
+}
+
+Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl) {
+  const auto end = std::chrono::ceil<std::chrono::seconds>(SystemClock().now() + ttl);
+  Json body{{"expiresAt", to_rfc3339(end)}};
+  auto renewing = api_.post(opensandbox::box_path(id) + "/renew-expiration", std::move(body));
+  const auto outcome = co_await attempt(std::move(renewing));
+  // A conflict means that the sandbox lives longer already: the expiry only moves forward.
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code != ErrorCode::conflict) throw *error;
+}
+
+Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {
+  if (auto known = endpoints_.find(id)) co_return std::move(*known);
+  const std::string proxied = settings_.use_server_proxy ? "?use_server_proxy=true" : "";
+  RestCall call{.path = opensandbox::box_path(id) + "/endpoints/" + kExecdPort + proxied};
+  const Json document = co_await api_.call(std::move(call));
+  opensandbox::Endpoint endpoint = opensandbox::to_endpoint(document);
+  endpoints_.remember(id, endpoint);
+  co_return endpoint;
+}
+
+Task<RestApi> OpenSandboxProvider::execd(std::string id) {
+  const opensandbox::Endpoint endpoint = co_await endpoint_of(id);
+  RestTarget target{.provider = "opensandbox",
+                    .base_url = settings_.sandbox_scheme + "://" + endpoint.place,
+                    .allow_private = settings_.allow_private};
+  target.headers = endpoint.headers;
+  co_return RestApi(http_, std::move(target));
+}
+
+Task<std::unique_ptr<WebSocket>> OpenSandboxProvider::attach(std::string id, std::string path) {
+  const opensandbox::Endpoint endpoint = co_await endpoint_of(id);
+  WebSocketCall call{.url = settings_.sandbox_scheme + "://" + endpoint.place + path,
+                     .headers = endpoint.headers,
+                     .allow_private = settings_.allow_private};
+  co_return co_await open_web_socket("opensandbox", std::move(call));
+}
+
+}  // namespace sandgate

@@ -1,0 +1,96 @@
+#include "providers/growing_pause.hpp"
+#include "providers/opensandbox/opensandbox.hpp"
+#include "providers/sandbox_pages.hpp"
+
+// Pause, resume and snapshots of OpenSandboxProvider.
+namespace sandgate {
+namespace {
+
+constexpr auto kOpenSandboxPatience = std::chrono::minutes(3);
+
+Error too_slow_opensandbox() {
+  return Error(ErrorCode::timeout, "opensandbox did not change the state in time");
+}
+
+std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
+  return "/snapshots/" + percent_encode(snapshot);
+}
+
+}  // namespace
+
+Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
+  // The address may change with the transition.
+  endpoints_.forget(id);
+  RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
+  co_await api_.call(std::move(call));
+  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+    const auto box = co_await box_of(id);
+    if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
+    const bool running = box->running;
+    if (state == BackendState::running ? running : box->sandbox.state == state) co_return;
+  }
+  throw too_slow_opensandbox();
+}
+
+Task<Keeps> OpenSandboxProvider::pause(std::string id, Keeps) {
+  const auto box = co_await box_of(id);
+  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
+  if (box->sandbox.state != BackendState::paused) co_await turn(id, "pause", BackendState::paused);
+  co_return settings_.rules.paused;
+}
+
+Task<void> OpenSandboxProvider::resume(std::string id) {
+  const auto box = co_await box_of(id);
+  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
+  if (!box->running) co_await turn(id, "resume", BackendState::running);
+}
+
+Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
+    std::string snapshot_id) {
+  ListRoom room("opensandbox");
+  for (int page = 1;; ++page) {
+    room.take_page();
+    RestCall call{.path = "/snapshots?pageSize=100&page=" + std::to_string(page),
+                  .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    for (const Json& item : list_of("opensandbox", document, "items")) {
+      const auto one = opensandbox::to_snapshot(item);
+      if (one.name == snapshot_id && !one.failed) co_return one;
+    }
+    if (!opensandbox::has_next_page(document)) break;
+  }
+  co_return std::nullopt;
+}
+
+Task<std::optional<BackendSnapshot>> OpenSandboxProvider::find_snapshot(std::string snapshot_id) {
+  const auto found = co_await named_snapshot(std::move(snapshot_id));
+  if (!found) co_return std::nullopt;
+  co_return found->snapshot;
+}
+
+Task<BackendSnapshot> OpenSandboxProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
+                                                    bool) {
+  auto taken = co_await named_snapshot(snapshot_id);
+  if (!taken) {
+    Json body{{"name", snapshot_id}};
+    const std::string path = opensandbox::box_path(id) + "/snapshots";
+    const Json document = co_await api_.post(path, std::move(body));
+    taken = opensandbox::to_snapshot(document);
+  }
+  const std::string path = snapshot_path_of_opensandbox(taken->snapshot.backend_id);
+  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+    const Json document = co_await api_.get(path);
+    const auto now = opensandbox::to_snapshot(document);
+    if (now.ready) co_return now.snapshot;
+    if (now.failed) throw Error(ErrorCode::unavailable, "opensandbox lost the snapshot");
+  }
+  throw too_slow_opensandbox();
+}
+
+Task<void> OpenSandboxProvider::remove_snapshot(std::string snapshot) {
+  return api_.remove(snapshot_path_of_opensandbox(snapshot));
+}
+
+}  // namespace sandgate

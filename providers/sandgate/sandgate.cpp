@@ -1,0 +1,217 @@
+#include "providers/sandgate/sandgate.hpp"
+
+#include "gateway/core/log.hpp"
+#include "providers/sandgate/sandgate_process.hpp"
+#include "providers/sandgate/sandgate_wire.hpp"
+#include "providers/vendor_json.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kDescriptorAge{30'000}, kFirstRetry{250}, kLastRetry{8'000};
+constexpr const char* kNotReached = "that gateway could not be asked yet what it offers";
+constexpr const char* kAllSandboxes = "/v1/sandboxes?limit=100&ended=false";
+
+RestTarget target_of(const SandgateSettings& settings) {
+  return {.provider = "sandgate",
+          .base_url = settings.url,
+          .auth_value = Secret("Bearer " + settings.api_key.reveal()),
+          .allow_private = settings.allow_private};
+}
+
+std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
+
+std::string process_path(const std::string& id, const std::string& process) {
+  return sandbox_path(id) + "/processes/" + percent_encode(process);
+}
+
+}  // namespace
+
+SandgateProvider::SandgateProvider(HttpClient& http, asio::any_io_executor executor,
+                                   SandgateSettings settings)
+    : api_(http, target_of(settings), &wire::read_error),
+      executor_(std::move(executor)),
+      profile_(settings.profile),
+      descriptor_(
+          std::make_shared<const Descriptor>(Descriptor{.provider = "sandgate", .known = false})) {}
+
+Task<void> SandgateProvider::refresh() {
+  const Json document = co_await api_.get("/v1/descriptor?profile=" + percent_encode(profile_));
+  auto descriptor = std::make_shared<const Descriptor>(wire::to_descriptor(document));
+  std::lock_guard lock(mutex_);
+  descriptor_.swap(descriptor);
+  read_again_at_ = std::chrono::steady_clock::now() + kDescriptorAge;
+}
+
+// Failed refreshes back off and are logged once per outage.
+void SandgateProvider::note_refresh(const Error* failure) {
+  std::lock_guard lock(mutex_);
+  const bool told = retry_pause_.count() > 0;
+  if (failure && !told)
+    log::warn("descriptor not read", {{"provider", "sandgate"}, {"reason", failure->what()}});
+  retry_pause_ = failure ? std::clamp(retry_pause_ * 2, kFirstRetry, kLastRetry)
+                         : std::chrono::milliseconds(0);
+  if (failure) read_again_at_ = std::chrono::steady_clock::now() + retry_pause_;
+  if (failure && !descriptor_->known)
+    descriptor_ = std::make_shared<const Descriptor>(
+        Descriptor{.provider = "sandgate", .known = false, .notes = {kNotReached}});
+}
+
+Descriptor SandgateProvider::descriptor() const {
+  std::unique_lock lock(mutex_);
+  const auto known = descriptor_;
+  const bool old = std::chrono::steady_clock::now() > read_again_at_;
+  lock.unlock();
+  if (old && !refreshing_.exchange(true)) {
+    // The refresh changes only the cache, so descriptor() is logically const.
+    auto weak = std::const_pointer_cast<SandgateProvider>(shared_from_this());
+    spawn_detached(executor_, [weak = std::weak_ptr(weak)]() -> Task<void> {
+      const auto self = weak.lock();
+      if (!self) co_return;
+      const auto outcome = co_await attempt(self->refresh());
+      self->note_refresh(std::get_if<Error>(&outcome));
+      self->refreshing_ = false;
+    });
+  }
+  return *known;
+}
+
+Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
+  RestCall call{.method = "POST",
+                .path = "/v1/sandboxes",
+                .json = wire::to_create(spec, profile_),
+                .headers = {{"Idempotency-Key", spec.sandbox_id}}};
+  GatewaysPassed passed = std::move(spec.passed);
+  if (!spec.installation.empty()) passed.push_back(spec.installation);
+  if (!passed.empty()) call.headers.emplace_back(kViaHeader, via_of(passed));
+  const Json document = co_await api_.create(std::move(call));
+  co_return wire::to_created(document);
+}
+
+Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {
+  RestCall call{.path = sandbox_path(id)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return std::nullopt;
+  BackendSandbox sandbox = wire::to_backend_sandbox(*document);
+  if (sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return sandbox;
+}
+
+Task<std::optional<BackendSandbox>> SandgateProvider::find_by_tag(std::string sandbox_id) {
+  std::string path = kAllSandboxes + ("&metadata.sandgate_id=" + percent_encode(sandbox_id));
+  const auto found = co_await list_pages(api_, std::move(path), &wire::to_page);
+  for (const auto& sandbox : found)
+    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+  co_return std::nullopt;
+}
+
+Task<std::vector<BackendSandbox>> SandgateProvider::list() {
+  return list_pages(api_, kAllSandboxes, &wire::to_page);
+}
+
+// Only the answers of the protocol count: any other 200 is no proof that the sandbox has ended.
+Task<void> SandgateProvider::kill(std::string id) {
+  RestCall call{.method = "DELETE", .path = sandbox_path(id)};
+  const std::string path = call.path;
+  const HttpReply reply = co_await api_.send(std::move(call));
+  if (reply.status == 204) co_return;
+  if (reply.status == 200 || reply.status == 202) {
+    const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    if (wire::to_backend_sandbox(document).state != BackendState::gone)
+      throw not_its_api("sandgate");
+    // A 200 or 202 may only mean that the wish was recorded, so the end is verified.
+    auto looking = find(std::move(id));
+    const auto there = co_await std::move(looking);
+    if (!there) co_return;
+    throw Error(ErrorCode::unavailable,
+                "sandgate says that it ended a sandbox that is there still");
+  }
+  const Error error = api_.failure(reply, path);
+  if (error.code != ErrorCode::not_found) throw error;
+}
+
+Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Command command) {
+  const std::string path = sandbox_path(id);
+  RestCall call{.method = "POST", .path = path + "/exec", .json = wire::to_exec(command)};
+  if (command.background) {
+    const Json document = co_await api_.call(std::move(call));
+    co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,
+                                                text_of(document, "process_id"), nullptr);
+  }
+  auto events = co_await open_events(api_, std::move(call));
+  const auto start = co_await events->next();
+  if (start && start->name == "error") wire::to_process_event(*start);
+  const Json data =
+      start && start->name == "start" ? Json::parse(start->data, nullptr, false) : Json();
+  if (!data.is_object() || !data.contains("process_id") || !data["process_id"].is_string())
+    throw Error(ErrorCode::unavailable, "sandgate did not start the process");
+  co_return std::make_unique<SandgateProcess>(
+      shared_from_this(), api_, path, data["process_id"].get<std::string>(), std::move(events));
+}
+
+Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, std::string process,
+                                                              uint64_t from) {
+  // The query takes a signed number. The largest one is beyond the end there as well.
+  const uint64_t offset = std::min<uint64_t>(from, INT64_MAX);
+  RestCall call{.path = process_path(id, process) + "/output?from=" + std::to_string(offset)};
+  auto events = co_await open_events(api_, std::move(call));
+  co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, sandbox_path(id), process,
+                                              std::move(events));
+}
+
+Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
+  std::vector<ProcessInfo> all;
+  std::string cursor;
+  ListRoom room("sandgate");
+  do {
+    room.take_page();
+    RestCall call{.path = sandbox_path(id) + "/processes?limit=100" + cursor, .room = room.bytes()};
+    const Json document = co_await api_.call(std::move(call));
+    const Json& items = list_of("sandgate", document, "items");
+    room.take_entries(items.size());
+    for (const Json& item : items) all.push_back(wire::to_process(item));
+    cursor = next_query("cursor", text_of(document, "next_cursor"));
+  } while (!cursor.empty());
+  co_return all;
+}
+
+// A server that implements only a part of the API may have just the list.
+Task<ProcessInfo> SandgateProvider::process(std::string id, std::string process) {
+  RestCall call{.path = process_path(id, process)};
+  const auto document = co_await api_.find(std::move(call));
+  if (!document) co_return co_await Provider::process(std::move(id), std::move(process));
+  co_return wire::to_process(*document);
+}
+
+Task<void> SandgateProvider::signal(std::string id, std::string process, int number) {
+  Json body{{"signal", number}};
+  co_await api_.post(process_path(id, process) + "/signal", std::move(body));
+}
+
+Task<void> SandgateProvider::write_stdin(std::string id, std::string process, std::string bytes) {
+  SandgateProcess remote(shared_from_this(), api_, sandbox_path(id), process, nullptr);
+  co_await remote.write_stdin(std::move(bytes));
+}
+
+Task<void> SandgateProvider::close_stdin(std::string id, std::string process) {
+  SandgateProcess remote(shared_from_this(), api_, sandbox_path(id), process, nullptr);
+  co_await remote.close_stdin();
+}
+
+Task<void> SandgateProvider::resize(std::string id, std::string process, PtySize size) {
+  Json body{{"cols", size.cols}, {"rows", size.rows}};
+  co_await api_.post(process_path(id, process) + "/resize", std::move(body));
+}
+
+Task<SandboxMetrics> SandgateProvider::metrics(std::string id) {
+  const Json document = co_await api_.get(sandbox_path(id) + "/metrics");
+  co_return wire::to_metrics(document);
+}
+
+Task<void> SandgateProvider::extend(std::string id, std::chrono::seconds ttl) {
+  Json body{{"ttl_seconds", ttl.count()}};
+  const Json document = co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
+  if (wire::to_backend_sandbox(document).backend_id != id) throw not_its_api("sandgate");
+}
+
+}  // namespace sandgate

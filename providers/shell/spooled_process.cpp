@@ -1,0 +1,44 @@
+#include "providers/shell/spooled_process.hpp"
+
+#include "gateway/core/ids.hpp"
+
+namespace sandgate {
+namespace {
+
+// Each fetch waits five seconds, so a launch may take about half a minute.
+constexpr int kMostMissed = 6;
+
+Command named_command(Command command) {
+  if (command.process_id.empty()) command.process_id = ProcessId::make().value;
+  return command;
+}
+
+}  // namespace
+
+SpooledProcess::SpooledProcess(std::shared_ptr<ShellProvider> owner, std::string sandbox,
+                               Command command)
+    : ShellProcess(std::move(owner), std::move(sandbox), named_command(std::move(command))) {}
+
+Task<void> SpooledProcess::fetch() {
+  const std::string line = shell::fetch_line(command_.process_id, out_, err_);
+  const ShellProvider::Ran ran = co_await owner_->run(sandbox_, line);
+  shell::Fetched fetched = shell::read_fetched(ran.output);
+  seen_ = seen_ || fetched.known;
+  if (!fetched.known && (seen_ || ++missed_ > kMostMissed))
+    throw Error(ErrorCode::unavailable, "the process was lost");
+  out_ += fetched.out.size();
+  err_ += fetched.err.size();
+  if (!fetched.out.empty()) events_.push_back(output(Channel::stdout_, std::move(fetched.out)));
+  if (!fetched.err.empty()) events_.push_back(output(Channel::stderr_, std::move(fetched.err)));
+  if (fetched.status) events_.push_back(exit(*fetched.status));
+}
+
+Task<std::optional<ProcessEvent>> SpooledProcess::next() {
+  while (events_.empty() && !has_exited()) co_await fetch();
+  if (events_.empty()) co_return std::nullopt;
+  ProcessEvent event = std::move(events_.front());
+  events_.pop_front();
+  co_return event;
+}
+
+}  // namespace sandgate

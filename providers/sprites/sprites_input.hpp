@@ -1,0 +1,26 @@
+#pragma once
+#include <functional>
+#include <vector>
+
+#include "providers/shell/live_inputs.hpp"
+#include "providers/transport/web_socket.hpp"
+
+namespace sandgate {
+
+// The stdin of a command in a sprite, sent over the connection of `say`.
+class SpritesInput : public LiveInput {
+ public:
+  using Say = std::function<Task<void>(std::vector<WebSocket::Message>)>;
+
+  SpritesInput(bool pty, Say say) : pty_(pty), say_(std::move(say)) {}
+
+  Task<void> write_stdin(std::string bytes) override;
+  Task<void> close_stdin() override;  // does nothing for a terminal
+  Task<void> resize(PtySize size) override;
+
+ private:
+  const bool pty_;
+  const Say say_;
+};
+
+}  // namespace sandgate
