@@ -150,6 +150,7 @@ Task<ShellProvider::Ran> AgentcoreProvider::run(std::string id, std::string line
 }
 
 Task<std::unique_ptr<ProcessStream>> AgentcoreProvider::exec(std::string id, Command command) {
+  refuse_account(command);
   co_await check_directory(id, command);
   auto process = std::make_unique<SpooledProcess>(shared_from_this(), id, std::move(command));
   std::string line = "/bin/sh -c " + shell::quote(agentcore::in_session(process->line()));

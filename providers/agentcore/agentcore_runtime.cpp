@@ -159,8 +159,7 @@ Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run(std::string id, std::stri
 
 Task<std::unique_ptr<ProcessStream>> AgentcoreRuntimeProvider::exec(std::string id,
                                                                     Command command) {
-  if (!command.user.empty())
-    throw Error::invalid("/user", "is no account that agentcore_runtime runs commands for");
+  refuse_account(command);
   co_return co_await start_process<AgentcoreRuntimeProcess, AgentcoreRuntimeProvider>(
       std::move(id), std::move(command));
 }

@@ -160,6 +160,7 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
 }
 
 Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {
+  refuse_account(command);
   co_await check_directory(id, command);
   co_return co_await start_process<BlaxelProcess, BlaxelProvider>(std::move(id),
                                                                   std::move(command));

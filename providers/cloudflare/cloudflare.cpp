@@ -161,8 +161,7 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
 }
 
 Task<std::unique_ptr<ProcessStream>> CloudflareProvider::exec(std::string id, Command command) {
-  if (!command.user.empty())
-    throw Error::invalid("/user", "is no account that cloudflare runs commands for");
+  refuse_account(command);
   // Also checks that the sandbox exists.
   const std::string nothing = "true";
   if (command.cwd.empty()) co_await run(id, nothing);

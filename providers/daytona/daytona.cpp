@@ -172,6 +172,7 @@ Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::st
 }
 
 Task<std::unique_ptr<ProcessStream>> DaytonaProvider::exec(std::string id, Command command) {
+  refuse_account(command);
   co_await check_directory(id, command);
   co_return co_await start_process<DaytonaProcess, DaytonaProvider>(std::move(id),
                                                                     std::move(command));

@@ -146,8 +146,7 @@ Task<std::unique_ptr<WebSocket>> KubernetesProvider::open_exec(std::string id,
 }
 
 Task<std::unique_ptr<ProcessStream>> KubernetesProvider::exec(std::string id, Command command) {
-  if (!command.user.empty())
-    throw Error::invalid("/user", "cannot be chosen: a pod runs as one account");
+  refuse_account(command);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);

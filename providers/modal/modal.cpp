@@ -141,8 +141,7 @@ Task<void> ModalProvider::kill(std::string id) {
 }
 
 Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command command) {
-  if (!command.user.empty())
-    throw Error::invalid("/user", "modal runs commands as the account of the image");
+  refuse_account(command);
   co_await check_directory(id, command);
   auto process = std::make_unique<ModalProcess>(self<ModalProvider>(), id, std::move(command));
   const auto outcome = co_await attempt(process->start());

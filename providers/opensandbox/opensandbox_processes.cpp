@@ -40,8 +40,7 @@ Task<ShellProvider::Ran> OpenSandboxProvider::run(std::string id, std::string li
 }
 
 Task<std::unique_ptr<ProcessStream>> OpenSandboxProvider::exec(std::string id, Command command) {
-  if (!command.user.empty())
-    throw Error::invalid("/user", "cannot be chosen: a sandbox has one account");
+  refuse_account(command);
   co_await check_directory(id, command);
   co_return co_await start_process<OpenSandboxProcess, OpenSandboxProvider>(std::move(id),
                                                                             std::move(command));

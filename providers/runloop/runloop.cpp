@@ -122,6 +122,7 @@ Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) 
 }
 
 Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {
+  refuse_account(command);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_await check_directory(id, command);

@@ -214,6 +214,12 @@ Task<bool> ShellProvider::answers(std::string id) {
   co_return !error;
 }
 
+void ShellProvider::refuse_account(const Command& command) const {
+  if (!command.user.empty())
+    throw Error::invalid("/user", "cannot be chosen: " + descriptor().provider +
+                                      " runs all commands as one account");
+}
+
 Task<void> ShellProvider::check_directory(std::string id, const Command& command) {
   if (command.cwd.empty()) co_return;
   const std::string line = "cd && cd -- " + shell::quote(command.cwd);

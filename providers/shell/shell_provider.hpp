@@ -57,6 +57,10 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // Whether the sandbox runs a line, for vendors that offer no other check.
   Task<bool> answers(std::string id);
 
+  // Throws Error(invalid, "/user") if the command names an account, for vendors that run all
+  // commands as one.
+  void refuse_account(const Command& command) const;
+
   // Throws Error(invalid, "/cwd") if the command's directory does not exist.
   Task<void> check_directory(std::string id, const Command& command);
 

@@ -99,6 +99,7 @@ Task<ShellProvider::Ran> SpritesProvider::run(std::string id, std::string line) 
 }
 
 Task<std::unique_ptr<ProcessStream>> SpritesProvider::exec(std::string id, Command command) {
+  refuse_account(command);
   co_await check_directory(id, command);
   co_return co_await start_process<SpritesProcess, SpritesProvider>(std::move(id),
                                                                     std::move(command));

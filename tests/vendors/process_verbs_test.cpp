@@ -65,6 +65,18 @@ TEST_P(VendorProcesses, ASignalReachesIt) {
   }
 }
 
+// Whoever asks for a weaker account must not get the usual one instead.
+TEST_P(VendorProcesses, AnAccountThatCannotBeChosenIsRefused) {
+  if (GetParam().accounts) GTEST_SKIP() << "this backend runs commands as any account";
+  try {
+    start({.argv = {"true"}, .user = "nobody"});
+    FAIL() << "it ran as another account";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::invalid);
+    EXPECT_EQ(error.fields.at(0).path, "/user");
+  }
+}
+
 TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
   if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
   auto stream = start({.argv = {"cat"}});

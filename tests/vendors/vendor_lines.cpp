@@ -101,7 +101,8 @@ VendorLine e2b_line() {
                 return Json{{"api_url", url}, {"sandbox_url", url}};
               },
           .credentials = {{"api_key", "e2b_00000000000000000000000000000001"}},
-          .forbidden = ErrorCode::no_capacity};
+          .forbidden = ErrorCode::no_capacity,
+          .accounts = true};
 }
 
 VendorLine kubernetes_line() {
@@ -145,7 +146,8 @@ VendorLine northflank_line() {
               [](const std::string& url) {
                 return Json{{"api_url", url}, {"team", "us"}, {"project", "sandboxes"}};
               },
-          .credentials = {{"api_token", "nf_0001"}}};
+          .credentials = {{"api_token", "nf_0001"}},
+          .accounts = true};
 }
 
 VendorLine opensandbox_line() {
