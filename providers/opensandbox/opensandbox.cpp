@@ -131,7 +131,6 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find_by_tag(std::string
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::list() { return pages(""); }
 
 Task<void> OpenSandboxProvider::kill(std::string id) {
-  endpoints_.forget(id);
   return api_.remove(opensandbox::box_path(id));
 }
 
@@ -146,13 +145,10 @@ Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl)
 }
 
 Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {
-  if (auto known = endpoints_.find(id)) co_return std::move(*known);
   const std::string proxied = settings_.use_server_proxy ? "?use_server_proxy=true" : "";
   RestCall call{.path = opensandbox::box_path(id) + "/endpoints/" + kExecdPort + proxied};
   const Json document = co_await api_.call(std::move(call));
-  opensandbox::Endpoint endpoint = opensandbox::to_endpoint(document);
-  endpoints_.remember(id, endpoint);
-  co_return endpoint;
+  co_return opensandbox::to_endpoint(document);
 }
 
 Task<RestApi> OpenSandboxProvider::execd(std::string id) {

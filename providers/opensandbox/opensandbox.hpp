@@ -1,7 +1,6 @@
 #pragma once
 #include <memory>
 
-#include "providers/known_sandboxes.hpp"
 #include "providers/opensandbox/opensandbox_wire.hpp"
 #include "providers/shell/live_input_provider.hpp"
 #include "providers/transport/web_socket.hpp"
@@ -60,6 +59,8 @@ class OpenSandboxProvider : public LiveInputProvider {
   Task<std::optional<opensandbox::Box>> box_of(std::string id);
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<void> until_running(std::string id);
+  // Asks the server each time: the address of a sandbox that ended, or was resumed by another
+  // replica, may belong to another sandbox by now.
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
   Task<void> turn(std::string id, std::string verb, BackendState state);
@@ -67,7 +68,6 @@ class OpenSandboxProvider : public LiveInputProvider {
   HttpClient& http_;
   const OpenSandboxSettings settings_;
   RestApi api_;
-  KnownSandboxes<opensandbox::Endpoint> endpoints_;  // of execd, by sandbox
 };
 
 namespace opensandbox {

@@ -19,8 +19,6 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 }  // namespace
 
 Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
-  // The address may change with the transition.
-  endpoints_.forget(id);
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
   co_await api_.call(std::move(call));
   const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;

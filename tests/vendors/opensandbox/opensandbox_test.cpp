@@ -2,10 +2,11 @@
 
 #include "gateway/core/ids.hpp"
 #include "providers/byte_sources.hpp"
+#include "providers/opensandbox/opensandbox.hpp"
 #include "tests/support/live_loop.hpp"
+#include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
-// What all verbs of an OpenSandbox server are asked for, against its published descriptions.
 namespace sandgate::test {
 namespace {
 
@@ -13,6 +14,7 @@ Json denying_settings(const std::string& url) {
   return {{"api_url", url + "/v1"}, {"egress_enforced", true}, {"secure_access", true}};
 }
 
+// All verbs, against the server's published descriptions.
 TEST(OpenSandboxServer, RequestsFitItsDescriptions) {
   LiveLoop loop;
   std::unique_ptr<Vendor> vendor;
@@ -40,6 +42,29 @@ TEST(OpenSandboxServer, RequestsFitItsDescriptions) {
   EXPECT_EQ(vendor->server().state()["boxes"], Json::array());
   if (!vendor->server().checks_requests()) GTEST_SKIP() << "SANDGATE_VENDOR_SPECS is not set";
   EXPECT_EQ(vendor->server().state()["violations"], Json::array());
+}
+
+HttpReply answer_of_server(std::string body, int status = 200) {
+  return {status, {}, std::move(body)};
+}
+
+// Ports of a Docker host go from a sandbox that ended to the next.
+TEST(OpenSandboxServer, ASandboxIsReachedWhereTheServerSaysThatItIsNow) {
+  LiveLoop loop;
+  ScriptedClient client;
+  const auto provider = std::make_shared<OpenSandboxProvider>(
+      client, loop.executor(),
+      OpenSandboxSettings{.api_url = "https://osb.example/v1", .sandbox_scheme = "https"});
+  const HttpReply done = answer_of_server("{\"type\":\"execution_complete\"}\n");
+  for (const std::string place : {"host:40001", "host:40002"}) {
+    client.script({answer_of_server(Json{{"endpoint", place}}.dump()), done});
+    EXPECT_EQ(loop.run(provider->run("b1", "true")).status, 0);
+    EXPECT_EQ(client.asked().back(), "POST https://" + place + "/command");
+  }
+  client.script({answer_of_server("{}", 404)});
+  const auto gone = loop.run(attempt(provider->run("b1", "true")));
+  ASSERT_TRUE(std::holds_alternative<Error>(gone));
+  EXPECT_EQ(std::get<Error>(gone).code, ErrorCode::not_found);
 }
 
 }  // namespace
