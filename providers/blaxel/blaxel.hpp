@@ -57,7 +57,9 @@ class BlaxelProvider : public ShellProvider {
   Task<std::optional<blaxel::Box>> box_of(std::string name);
   Task<BackendSandbox> started(std::optional<blaxel::Box> box);
   Task<std::string> url_of(std::string id);
-  Task<blaxel::Snapshot> take_snapshot(std::string id, std::string snapshot_id);
+  Task<std::optional<blaxel::Snapshot>> named_snapshot(std::string snapshot_id);
+  // Waits until the snapshot can be restored.
+  Task<BackendSnapshot> finished(blaxel::Snapshot snapshot);
   // Requests a change of state and waits for it.
   Task<void> turn(std::string id, std::string verb, bool archived);
 

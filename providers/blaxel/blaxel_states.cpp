@@ -40,38 +40,44 @@ Task<void> BlaxelProvider::resume(std::string id) {
   if (!box->running) co_await turn(id, "unarchive", /*archived=*/false);
 }
 
-Task<blaxel::Snapshot> BlaxelProvider::take_snapshot(std::string id, std::string snapshot_id) {
-  Json body{{"name", snapshot_id}, {"source", {{"name", id}, {"kind", "sandbox"}}}};
-  const Json document = co_await api_.post("/snapshots", std::move(body));
-  blaxel::Snapshot taken = blaxel::to_snapshot(document);
-  for (GrowingPause pause; !taken.ready;) {
-    if (taken.failed) throw Error(ErrorCode::unavailable, "blaxel lost the snapshot");
+Task<BackendSnapshot> BlaxelProvider::finished(blaxel::Snapshot snapshot) {
+  const std::string path = blaxel::snapshot_path(snapshot.snapshot.backend_id);
+  for (GrowingPause pause; !snapshot.ready;) {
+    if (snapshot.failed) throw Error(ErrorCode::unavailable, "blaxel lost the snapshot");
     co_await pause.wait();
-    const std::string path = blaxel::snapshot_path(taken.snapshot.backend_id);
     const Json now = co_await api_.get(path);
-    taken = blaxel::to_snapshot(now);
+    snapshot = blaxel::to_snapshot(now);
   }
-  co_return taken;
+  co_return snapshot.snapshot;
 }
 
 Task<BackendSnapshot> BlaxelProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
                                                bool) {
   if (!settings_.rules.snapshots) throw Error(ErrorCode::unsupported, "blaxel has no snapshots");
-  const auto known = co_await find_snapshot(snapshot_id);
-  if (known) co_return *known;
-  const blaxel::Snapshot taken = co_await take_snapshot(id, snapshot_id);
-  co_return taken.snapshot;
+  auto taken = co_await named_snapshot(snapshot_id);
+  if (!taken) {
+    Json body{{"name", snapshot_id}, {"source", {{"name", id}, {"kind", "sandbox"}}}};
+    const Json document = co_await api_.post("/snapshots", std::move(body));
+    taken = blaxel::to_snapshot(document);
+  }
+  co_return co_await finished(std::move(*taken));
+}
+
+Task<std::optional<blaxel::Snapshot>> BlaxelProvider::named_snapshot(std::string snapshot_id) {
+  RestCall call{.path = "/snapshots?limit=200&q=" + percent_encode(snapshot_id)};
+  const Json document = co_await api_.call(std::move(call));
+  for (const Json& item : list_of("blaxel", document, "data")) {
+    blaxel::Snapshot one = blaxel::to_snapshot(item);
+    if (one.name == snapshot_id) co_return one;
+  }
+  co_return std::nullopt;
 }
 
 // Includes failed and unfinished snapshots, because they must be removed.
 Task<std::optional<BackendSnapshot>> BlaxelProvider::find_snapshot(std::string snapshot_id) {
-  RestCall call{.path = "/snapshots?limit=200&q=" + percent_encode(snapshot_id)};
-  const Json document = co_await api_.call(std::move(call));
-  for (const Json& item : list_of("blaxel", document, "data")) {
-    const blaxel::Snapshot one = blaxel::to_snapshot(item);
-    if (one.name == snapshot_id) co_return one.snapshot;
-  }
-  co_return std::nullopt;
+  const auto found = co_await named_snapshot(std::move(snapshot_id));
+  if (!found) co_return std::nullopt;
+  co_return found->snapshot;
 }
 
 Task<void> BlaxelProvider::remove_snapshot(std::string snapshot) {

@@ -69,5 +69,18 @@ TEST_F(BlaxelSnapshots, ForksStartFromWhatWasThen) {
   EXPECT_EQ(vendor_.server().state()["boxes"], Json::array());
 }
 
+TEST_F(BlaxelSnapshots, ARepeatAfterALostAnswerWaitsUntilTheSnapshotIsThere) {
+  const BackendSandbox first = create();
+  const std::string ours = SnapshotId::make().value;
+  const auto take = [&] {
+    return loop_.run(provider().snapshot(first.backend_id, ours, Keeps::memory, /*lasting=*/true));
+  };
+  vendor_.server().fault({{"match", "POST /v0/snapshots$"}, {"kind", "lost_reply"}, {"times", 1}});
+  EXPECT_THROW(take(), Error);
+  const BackendSandbox fork = create(take().backend_id);
+  loop_.run(provider().kill(fork.backend_id));
+  loop_.run(provider().kill(first.backend_id));
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -188,6 +188,8 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
     def fork(self, request, snapshot_id):
         saved, body = self.saved_as(snapshot_id), request.json()
         name, source = body["targetName"], saved["box"]
+        if self.snapshot_view(saved)["status"] != "ready":
+            raise self.refuse(409, "the snapshot is not ready")
         if name in self.boxes:
             raise self.refuse(409, "taken")
         env = {**source.env, **{one["name"]: one["value"] for one in body.get("envs") or []}}
