@@ -62,6 +62,7 @@ class OpenSandboxProvider : public LiveInputProvider {
   // Asks the server each time: the address of a sandbox that ended, or was resumed by another
   // replica, may belong to another sandbox by now.
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
+  // Returns a failed snapshot only if there is no other one of that name.
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
   Task<void> turn(std::string id, std::string verb, BackendState state);
 

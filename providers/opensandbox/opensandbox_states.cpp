@@ -46,6 +46,7 @@ Task<void> OpenSandboxProvider::resume(std::string id) {
 
 Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
     std::string snapshot_id) {
+  std::optional<opensandbox::Snapshot> failed;
   ListRoom room("opensandbox");
   for (int page = 1;; ++page) {
     room.take_page();
@@ -53,14 +54,17 @@ Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
                   .room = room.bytes()};
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("opensandbox", document, "items")) {
-      const auto one = opensandbox::to_snapshot(item);
-      if (one.name == snapshot_id && !one.failed) co_return one;
+      auto one = opensandbox::to_snapshot(item);
+      if (one.name != snapshot_id) continue;
+      if (!one.failed) co_return one;
+      failed = std::move(one);
     }
     if (!opensandbox::has_next_page(document)) break;
   }
-  co_return std::nullopt;
+  co_return failed;
 }
 
+// Includes failed and unfinished snapshots, because they must be removed.
 Task<std::optional<BackendSnapshot>> OpenSandboxProvider::find_snapshot(std::string snapshot_id) {
   const auto found = co_await named_snapshot(std::move(snapshot_id));
   if (!found) co_return std::nullopt;
@@ -70,7 +74,7 @@ Task<std::optional<BackendSnapshot>> OpenSandboxProvider::find_snapshot(std::str
 Task<BackendSnapshot> OpenSandboxProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
                                                     bool) {
   auto taken = co_await named_snapshot(snapshot_id);
-  if (!taken) {
+  if (!taken || taken->failed) {
     Json body{{"name", snapshot_id}};
     const std::string path = opensandbox::box_path(id) + "/snapshots";
     const Json document = co_await api_.post(path, std::move(body));

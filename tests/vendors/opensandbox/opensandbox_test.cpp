@@ -48,6 +48,22 @@ HttpReply answer_of_server(std::string body, int status = 200) {
   return {status, {}, std::move(body)};
 }
 
+TEST(OpenSandboxServer, ASnapshotThatFailedIsFoundSoThatItIsRemoved) {
+  LiveLoop loop;
+  ScriptedClient client;
+  const auto provider =
+      std::make_shared<OpenSandboxProvider>(client, loop.executor(), OpenSandboxSettings{});
+  const auto page_of = [](const char* id, const char* state, bool more) {
+    const Json item{{"id", id}, {"name", "snours"}, {"status", {{"state", state}}}};
+    const Json page{{"items", Json::array({item})}, {"pagination", {{"hasNextPage", more}}}};
+    return answer_of_server(page.dump());
+  };
+  client.script({page_of("s1", "Failed", false)});
+  EXPECT_EQ(loop.run(provider->find_snapshot("snours"))->backend_id, "s1");
+  client.script({page_of("s1", "Failed", true), page_of("s2", "Ready", false)});
+  EXPECT_EQ(loop.run(provider->find_snapshot("snours"))->backend_id, "s2");
+}
+
 // Ports of a Docker host go from a sandbox that ended to the next.
 TEST(OpenSandboxServer, ASandboxIsReachedWhereTheServerSaysThatItIsNow) {
   LiveLoop loop;
