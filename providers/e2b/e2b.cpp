@@ -19,6 +19,11 @@ RestTarget target_of_e2b(const E2bSettings& settings) {
           .allow_private = settings.allow_private};
 }
 
+// Whether a refusal to move the end may be about the time that was asked for.
+bool is_about_time(const Error& error) {
+  return error.code == ErrorCode::invalid || error.code == ErrorCode::no_capacity;
+}
+
 std::string e2b_path(const std::string& id) { return "/sandboxes/" + percent_encode(id); }
 
 }  // namespace
@@ -27,7 +32,7 @@ E2bProvider::E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSe
     : ShellProvider(std::move(executor)),
       http_(http),
       settings_(std::move(settings)),
-      api_(http, target_of_e2b(settings_)) {}
+      api_(http, target_of_e2b(settings_), &e2b::read_error) {}
 
 Descriptor E2bProvider::descriptor() const {
   return {.provider = "e2b",
@@ -57,8 +62,7 @@ BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
 Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const std::string& image = spec.image.empty() ? settings_.default_template : spec.image;
   RestCall call{.method = "POST", .path = "/sandboxes", .json = e2b::to_create(spec, image)};
-  RestApi creates(http_, target_of_e2b(settings_), &e2b::read_create_error);
-  const Json document = co_await creates.create(std::move(call));
+  const Json document = co_await api_.create(std::move(call));
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
   accesses_.remember(sandbox.backend_id, e2b::to_access(document));
@@ -120,11 +124,15 @@ Task<void> E2bProvider::kill(std::string id) {
 Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
   const Time wanted = SystemClock().now() + ttl;
   Json body{{"timeout", std::max<int64_t>(1, ttl.count())}};
-  co_await api_.post(e2b_path(id) + "/timeout", std::move(body));
-  // The vendor cuts a time that is beyond the plan's and does not say so.
+  auto moving = api_.post(e2b_path(id) + "/timeout", std::move(body));
+  const auto moved = co_await attempt(std::move(moving));
+  const auto* refusal = std::get_if<Error>(&moved);
+  if (refusal && !is_about_time(*refusal)) throw *refusal;
+  // The vendor cuts a time that is beyond the plan's and does not say so, or refuses it.
   const Json document = co_await api_.get(e2b_path(id));
   const auto end = from_rfc3339(text_of(document, "endAt"));
   if (end && *end + kClockSlack < wanted) throw beyond_end(*end);
+  if (refusal) throw *refusal;
 }
 
 Task<e2b::Access> E2bProvider::access_of(std::string id) {

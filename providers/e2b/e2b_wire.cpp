@@ -159,10 +159,10 @@ FileEntry to_entry(const Json& info) {
   });
 }
 
-Error read_create_error(std::string_view provider, const HttpReply& reply) {
+Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (reply.status != 403) return error;
-  error = Error(ErrorCode::no_capacity, "e2b refuses the template to the account");
+  error = Error(ErrorCode::no_capacity, "e2b does not allow it to the account");
   error.provider = provider;
   return error;
 }

@@ -38,9 +38,9 @@ StartEvent to_event(const Json& message);
 
 FileEntry to_entry(const Json& info);
 
-// error_of_status, except that a 403, which older servers answer for another team's template, is
-// no_capacity.
-Error read_create_error(std::string_view provider, const HttpReply& reply);
+// Reads a refusal by the control plane. A 403 is no_capacity: a wrong key is answered with 401, and
+// 403 is about what the account may do or another team's sandbox or template.
+Error read_error(std::string_view provider, const HttpReply& reply);
 // Reads a refusal by envd or the proxy, which answers 502 for a missing sandbox.
 Error read_sandbox_error(std::string_view provider, const HttpReply& reply);
 

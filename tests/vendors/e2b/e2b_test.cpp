@@ -48,6 +48,23 @@ TEST_F(E2bAccount, ATimeThatIsCutIsRefused) {
   EXPECT_EQ(std::get<Error>(cut).fields.at(0).path, "/ttl_seconds");
 }
 
+// A tenant's wish must not open the breaker that a refused key opens for all tenants.
+TEST_F(E2bAccount, ATimeThatTheAccountMayNotHaveIsNoWrongKey) {
+  const auto extend = [this](int status) {
+    const Json box{{"endAt", to_rfc3339(SystemClock().now() + std::chrono::seconds(60))}};
+    client_.script({{status, {}, "{}"}, {200, {}, box.dump()}});
+    return loop_.run(attempt(provider_->extend("i1", std::chrono::seconds(600))));
+  };
+  for (const int status : {400, 403}) {
+    const auto refused = extend(status);
+    ASSERT_TRUE(std::holds_alternative<Error>(refused)) << status;
+    EXPECT_FALSE(are_credentials_refused(std::get<Error>(refused))) << status;
+    EXPECT_EQ(std::get<Error>(refused).code, ErrorCode::invalid) << status;
+    EXPECT_EQ(std::get<Error>(refused).fields.at(0).path, "/ttl_seconds") << status;
+  }
+  EXPECT_TRUE(are_credentials_refused(std::get<Error>(extend(401))));
+}
+
 TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
   LiveLoop loop;
   for (const VendorLine& line : vendor_lines()) {

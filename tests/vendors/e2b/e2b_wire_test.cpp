@@ -45,10 +45,10 @@ TEST(E2bWire, HostileAnswersAreErrors) {
   EXPECT_THROW(to_access(Json::parse(R"({"domain":"evil/@x"})")), Error);
 }
 
-TEST(E2bWire, ATemplateOfAnotherTeamSaysNothingOfTheKey) {
+TEST(E2bWire, WhatTheAccountMayNotDoSaysNothingOfTheKey) {
   const HttpReply forbidden{403, {}, R"({"message":"Team does not have access to the template"})"};
-  EXPECT_EQ(read_create_error("e2b", forbidden).code, ErrorCode::no_capacity);
-  EXPECT_TRUE(are_credentials_refused(read_create_error("e2b", {401, {}, "{}"})));
+  EXPECT_EQ(read_error("e2b", forbidden).code, ErrorCode::no_capacity);
+  EXPECT_TRUE(are_credentials_refused(read_error("e2b", {401, {}, "{}"})));
 }
 
 TEST(E2bWire, TheProxyKnowsASandboxThatIsGoneFromAPortThatIsClosed) {
