@@ -6,6 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr auto kAsk = std::chrono::milliseconds(50);
+constexpr int kMostBroken = 5;
 
 }  // namespace
 
@@ -22,22 +23,40 @@ Task<void> RunloopOutput::open() {
   events_ = std::make_unique<EventReader>(std::move(bytes));
 }
 
+Task<std::optional<std::string>> RunloopOutput::piece() {
+  if (!events_) co_await open();
+  for (;;) {
+    const auto event = co_await events_->next();
+    if (!event) break;
+    auto bytes = runloop::to_output(*event);
+    if (!bytes) continue;
+    received_ += bytes->size();
+    failures_ = 0;
+    co_return bytes;
+  }
+  events_.reset();
+  ended_ = is_over_;
+  if (ended_) co_return std::nullopt;
+  // A proxy's idle limit or a restart ends a stream in the same way as the end of the program.
+  const Json document = co_await owner_->api().get(execution_);
+  is_over_ = runloop::to_status(document).has_value();
+  ended_ = is_over_ && text_of(document, name_).size() == received_;
+  co_return std::nullopt;
+}
+
 Task<std::optional<std::string>> RunloopOutput::next() {
   for (GrowingPause pause(kAsk);;) {
-    const auto event = co_await events_->next();
-    if (event) {
-      auto bytes = runloop::to_output(*event);
-      if (!bytes) continue;
-      received_ += bytes->size();
-      co_return bytes;
+    auto outcome = co_await attempt(piece());
+    if (const auto* error = std::get_if<Error>(&outcome)) {
+      const bool broken =
+          error->code == ErrorCode::unavailable || error->code == ErrorCode::timeout;
+      if (!broken || are_credentials_refused(*error) || ++failures_ > kMostBroken) throw *error;
+      events_.reset();
+    } else {
+      auto& bytes = std::get<0>(outcome);
+      if (bytes || ended_) co_return std::move(bytes);
     }
-    if (whole_) co_return std::nullopt;
-    // A proxy's idle limit or a restart ends a stream in the same way as the end of the program.
-    const Json document = co_await owner_->api().get(execution_);
-    whole_ = runloop::to_status(document).has_value();
-    if (whole_ && text_of(document, name_).size() == received_) co_return std::nullopt;
-    if (!whole_) co_await pause.wait();
-    co_await open();
+    co_await pause.wait();
   }
 }
 

@@ -10,15 +10,15 @@
 
 namespace sandgate {
 
-// One output of an execution. A stream that breaks off while the program runs is reopened at the
-// same offset.
+// One output of an execution. A stream that ends or breaks before the output does is reopened at
+// the same offset.
 class RunloopOutput {
  public:
   using Event = std::string;
   // `execution` is the path of its resource; `name` is "stdout" or "stderr".
   RunloopOutput(std::shared_ptr<RunloopProvider> owner, std::string execution, std::string name);
 
-  // Opens the stream; call before next().
+  // Opens the stream, which next() does otherwise.
   Task<void> open();
   // Returns the next bytes; empty at the end.
   Task<std::optional<std::string>> next();
@@ -26,9 +26,14 @@ class RunloopOutput {
  private:
   const std::shared_ptr<RunloopProvider> owner_;
   const std::string execution_, name_;
+  // Returns the next bytes; empty if the stream has ended. Then `ended_` is whether the output has.
+  Task<std::optional<std::string>> piece();
+
   size_t received_ = 0;  // bytes
-  bool whole_ = false;  // the stream was opened after the program had ended
-  std::unique_ptr<EventReader> events_;
+  bool is_over_ = false;  // the program has ended: a stream opened from now on has all that follows
+  bool ended_ = false;
+  int failures_ = 0;  // consecutive
+  std::unique_ptr<EventReader> events_;  // null: no stream is open
 };
 
 // An execution in a devbox. Each output is a stream of its own; the status is polled once both have

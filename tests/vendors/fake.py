@@ -37,7 +37,9 @@ STARTS_IN = float(os.environ.get("SANDGATE_FAKES_START_IN", "0.25"))
 #   trickle     done, and the answer comes one byte at a time
 #   lost_reply  done, but the connection breaks before the answer
 #   slow_input  done, but what the caller says over the WebSocket is heard late (sprites)
-FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input")
+#   cut         a stream of output ends after its first piece, or, cut_at_end, once the program has (runloop)
+#   broken      a stream of output breaks after its first piece (runloop)
+FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input", "cut", "cut_at_end", "broken")
 
 
 class Refusal(Exception):

@@ -232,6 +232,8 @@ class FakeRunloop(fake.Fake):
                     self.finish(child)
                 if request.fault in ("cut", "cut_at_end"):
                     return write(b"")
+                if request.fault == "broken":
+                    return request.handler.reset()
             offset += len(text.encode())
         if held:
             data = json.dumps({"output": held.decode(errors="replace"), "offset": offset})

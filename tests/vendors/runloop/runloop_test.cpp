@@ -44,6 +44,13 @@ TEST(Runloop, AStreamThatIsCutOffCleanlyIsTakenUpWhereItEnded) {
   EXPECT_EQ(run.status, 3);
 }
 
+TEST(Runloop, AStreamThatBreaksIsTakenUpWhereItEnded) {
+  const auto run =
+      run_while_cut("for i in 1 2 3 4; do echo ä$i; sleep 0.2; done; exit 3", "broken", 2);
+  EXPECT_EQ(run.out, "ä1\nä2\nä3\nä4\n");
+  EXPECT_EQ(run.status, 3);
+}
+
 TEST(Runloop, WhatWasPrintedBetweenACutAndTheEndIsNotLost) {
   const auto run = run_while_cut("echo one; sleep 0.3; echo two; exit 3", "cut_at_end", 1);
   EXPECT_EQ(run.out, "one\ntwo\n");
