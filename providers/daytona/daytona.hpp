@@ -54,6 +54,8 @@ class DaytonaProvider : public ShellProvider {
   // Also empty if a sandbox with that name was not made by Sandgate.
   Task<std::optional<daytona::Box>> box_named(std::string sandbox_id);
   Task<void> until(std::string id, BackendState state);
+  // Requests a change of state and waits for it.
+  Task<void> turn(std::string id, std::string verb, BackendState state);
   Task<std::string> toolbox_url(std::string id);
   void remember(const daytona::Box& box);
 

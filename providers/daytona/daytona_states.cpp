@@ -22,25 +22,33 @@ Task<void> DaytonaProvider::until(std::string id, BackendState state) {
   throw Error(ErrorCode::timeout, "daytona did not change the sandbox's state in time");
 }
 
+Task<void> DaytonaProvider::turn(std::string id, std::string verb, BackendState state) {
+  RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/" + verb};
+  call.deadline = kDaytonaDeadline;
+  const auto asked = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&asked)) {
+    // It may be in that state already, or in the transition to it, for an earlier request.
+    const auto box = co_await box_of(id);
+    if (!box) throw Error::not_found("sandbox", id);
+    const bool stays =
+        state == BackendState::paused ? box->started : box->sandbox.state == BackendState::paused;
+    if (stays) throw *error;
+  }
+  co_await until(id, state);
+}
+
 Task<Keeps> DaytonaProvider::pause(std::string id, Keeps) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (box->sandbox.state == BackendState::paused) co_return box->sandbox.kept;
-  RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/stop"};
-  call.deadline = kDaytonaDeadline;
-  co_await api_.call(std::move(call));
-  co_await until(id, BackendState::paused);
+  co_await turn(id, "stop", BackendState::paused);
   co_return Keeps::disk;
 }
 
 Task<void> DaytonaProvider::resume(std::string id) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (box->started) co_return;
-  RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/start"};
-  call.deadline = kDaytonaDeadline;
-  co_await api_.call(std::move(call));
-  co_await until(id, BackendState::running);
+  if (!box->started) co_await turn(id, "start", BackendState::running);
 }
 
 }  // namespace sandgate

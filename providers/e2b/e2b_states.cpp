@@ -1,4 +1,5 @@
 #include "providers/e2b/e2b.hpp"
+#include "providers/growing_pause.hpp"
 
 // Pause, resume and snapshots of E2bProvider.
 namespace sandgate {
@@ -24,11 +25,14 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   const auto* error = std::get_if<Error>(&outcome);
   if (!error) co_return keep == Keeps::disk ? Keeps::disk : Keeps::memory;
   if (error->code != ErrorCode::conflict) throw *error;
-  // Already paused, or in another transition.
-  const auto sandbox = co_await find(id);
-  if (!sandbox) throw Error::not_found("sandbox", id);
-  if (sandbox->state != BackendState::paused) throw *error;
-  co_return sandbox->kept;
+  // It is paused already, or an earlier request is still at work.
+  const auto limit = std::chrono::steady_clock::now() + kStateDeadline;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+    const auto sandbox = co_await find(id);
+    if (!sandbox) throw Error::not_found("sandbox", id);
+    if (sandbox->state == BackendState::paused) co_return sandbox->kept;
+  }
+  throw *error;
 }
 
 Task<void> E2bProvider::resume(std::string id) {

@@ -57,6 +57,8 @@ class OpenSandboxProvider : public LiveInputProvider {
 
  private:
   Task<std::optional<opensandbox::Box>> box_of(std::string id);
+  // The same, but throws Error(not_found) if the sandbox does not exist or is gone.
+  Task<opensandbox::Box> living(std::string id);
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<void> until_running(std::string id);
   // Asks the server each time: the address of a sandbox that ended, or was resumed by another
@@ -64,6 +66,7 @@ class OpenSandboxProvider : public LiveInputProvider {
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
   // Returns a failed snapshot only if there is no other one of that name.
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
+  // Requests a change of state and waits for it.
   Task<void> turn(std::string id, std::string verb, BackendState state);
 
   HttpClient& http_;

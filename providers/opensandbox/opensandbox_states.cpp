@@ -18,30 +18,37 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 
 }  // namespace
 
+Task<opensandbox::Box> OpenSandboxProvider::living(std::string id) {
+  auto box = co_await box_of(id);
+  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
+  co_return std::move(*box);
+}
+
 Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
-  co_await api_.call(std::move(call));
+  const auto asked = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&asked)) {
+    // It may be in that state already, or in the transition to it, for an earlier request.
+    const auto box = co_await living(id);
+    if (state == BackendState::running ? box.paused : box.running) throw *error;
+  }
   const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;
   for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
-    const auto box = co_await box_of(id);
-    if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
-    const bool running = box->running;
-    if (state == BackendState::running ? running : box->sandbox.state == state) co_return;
+    const auto box = co_await living(id);
+    if (state == BackendState::running ? box.running : box.paused) co_return;
   }
   throw too_slow_opensandbox();
 }
 
 Task<Keeps> OpenSandboxProvider::pause(std::string id, Keeps) {
-  const auto box = co_await box_of(id);
-  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
-  if (box->sandbox.state != BackendState::paused) co_await turn(id, "pause", BackendState::paused);
+  const auto box = co_await living(id);
+  if (!box.paused) co_await turn(id, "pause", BackendState::paused);
   co_return settings_.rules.paused;
 }
 
 Task<void> OpenSandboxProvider::resume(std::string id) {
-  const auto box = co_await box_of(id);
-  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
-  if (!box->running) co_await turn(id, "resume", BackendState::running);
+  const auto box = co_await living(id);
+  if (!box.running) co_await turn(id, "resume", BackendState::running);
 }
 
 Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(

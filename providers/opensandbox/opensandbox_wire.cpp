@@ -59,10 +59,10 @@ Box to_box(const Json& document, const BoxRules& rules) {
     box.sandbox.region = rules.region;
     const std::string state = document.at("status").at("state").get<std::string>();
     box.running = state == "Running";
-    box.failed = state == "Failed";
-    if (box.failed || state == "Stopping" || state == "Terminated")
+    box.paused = state == "Paused";
+    if (state == "Failed" || state == "Stopping" || state == "Terminated")
       box.sandbox.state = BackendState::gone;
-    if (state == "Pausing" || state == "Paused") {
+    if (state == "Pausing" || box.paused) {
       box.sandbox.state = BackendState::paused;
       box.sandbox.kept = rules.paused;
     }

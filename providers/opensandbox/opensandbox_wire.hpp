@@ -25,7 +25,7 @@ Json to_create(const CreateSpec& spec, const BoxRules& rules);
 
 struct Box {
   BackendSandbox sandbox;
-  bool running = false, failed = false;
+  bool running = false, paused = false;  // neither: in a transition, or gone
 };
 Box to_box(const Json& document, const BoxRules& rules);
 

@@ -22,7 +22,13 @@ Task<void> RunloopProvider::turn(std::string id, std::string verb, BackendState 
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/" + verb, .json = Json::object()};
   call.deadline = kRunloopDeadline;
-  co_await api_.call(std::move(call));
+  const auto asked = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&asked)) {
+    // It may be in that state already, or in the transition to it, for an earlier request.
+    const auto box = co_await box_of(id);
+    if (!box) throw Error::not_found("sandbox", id);
+    if (state == BackendState::running ? box->suspended : box->running) throw *error;
+  }
   for (int poll = 0; poll < kRunloopPolls; ++poll) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);

@@ -48,7 +48,9 @@ TEST(OpenSandboxWire, StatesOfSandboxesAndSnapshots) {
   EXPECT_EQ(box("Paused").sandbox.state, BackendState::paused);
   EXPECT_EQ(box("Paused").sandbox.kept, Keeps::disk);
   EXPECT_EQ(box("Terminated").sandbox.state, BackendState::gone);
-  EXPECT_TRUE(box("Failed").failed);
+  EXPECT_EQ(box("Failed").sandbox.state, BackendState::gone);
+  EXPECT_TRUE(box("Paused").paused);
+  EXPECT_FALSE(box("Pausing").paused);
   const auto snapshot = [](const char* state) {
     return to_snapshot({{"id", "s"}, {"name", "sn1"}, {"status", {{"state", state}}}});
   };
