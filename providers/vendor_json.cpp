@@ -32,6 +32,12 @@ int64_t milli_of(const Json& document, std::string_view name) {
   return value > 0 && value < kMost ? std::llround(value * 1000) : 0;
 }
 
+std::optional<int> exit_status_of(const Json& document, std::string_view name) {
+  const Json status = field_of(document, name);
+  if (!status.is_number_integer()) return std::nullopt;
+  return static_cast<int>(status.get<int64_t>());
+}
+
 const Json& list_of(std::string_view provider, const Json& document, const char* name) {
   if (!document.is_object()) throw not_its_api(provider);
   const auto found = document.find(name);

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -37,6 +38,8 @@ Json field_of(const Json& document, std::string_view name);
 std::string text_of(const Json& document, std::string_view name);
 // Returns the field's number times 1000, or 0 if it is not a plausible size.
 int64_t milli_of(const Json& document, std::string_view name);
+// Returns the field's exit status, which shell::exit_of interprets; empty if it is no whole number.
+std::optional<int> exit_status_of(const Json& document, std::string_view name);
 // Returns the field's array; throws not_its_api(provider) if there is none.
 const Json& list_of(std::string_view provider, const Json& document, const char* name);
 

@@ -89,7 +89,8 @@ Chunk to_chunk(const std::string& payload) {
   const Json output = field_of(document, "contentDelta"), end = field_of(document, "contentStop");
   Chunk chunk{.out = text_of(output, "stdout"), .err = text_of(output, "stderr")};
   if (end.is_null()) return chunk;
-  chunk.status = reading("agentcore_runtime", [&] { return end.at("exitCode").get<int>(); });
+  chunk.status = exit_status_of(end, "exitCode");
+  if (!chunk.status) throw not_its_api("agentcore_runtime");
   if (*chunk.status < 0) throw Error(ErrorCode::unavailable, "agentcore_runtime lost the command");
   chunk.timed_out = text_of(end, "status") == "TIMED_OUT";
   return chunk;

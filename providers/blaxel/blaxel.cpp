@@ -152,11 +152,11 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
   RestCall call{.method = "POST", .path = "/process", .json = std::move(body)};
   call.deadline = std::chrono::seconds(kBlaxelLine + 10);
   const Json document = co_await server.call(std::move(call));
-  const Json code = field_of(document, "exitCode");
+  const auto code = exit_status_of(document, "exitCode");
   const std::string status = text_of(document, "status");
-  if (!code.is_number_integer() || (status != "completed" && status != "failed"))
+  if (!code || (status != "completed" && status != "failed"))
     throw Error(ErrorCode::unavailable, "blaxel did not run the command");
-  co_return Ran{code.get<int>(), text_of(document, "stdout")};
+  co_return Ran{*code, text_of(document, "stdout")};
 }
 
 Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {

@@ -75,9 +75,8 @@ ExecEvent to_event(const ServerEvent& event) {
   }
   if (event.name != "exit") throw Error(ErrorCode::unavailable, "cloudflare lost the command");
   const Json data = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
-  const Json code = field_of(data, "exit_code");
-  if (!code.is_number_integer()) throw not_its_api("cloudflare");
-  result.status = code.get<int>();
+  result.status = exit_status_of(data, "exit_code");
+  if (!result.status) throw not_its_api("cloudflare");
   return result;
 }
 

@@ -157,10 +157,7 @@ Task<ShellProvider::Ran> DaytonaProvider::run(std::string id, std::string line) 
   const Json document = co_await api.call(std::move(call));
   if (!document.is_object() || !document.contains("exitCode"))
     throw Error(ErrorCode::unavailable, "daytona did not run the command");
-  Ran ran;
-  ran.status = document["exitCode"].is_number_integer() ? document["exitCode"].get<int>() : -1;
-  ran.output = text_of(document, "result");
-  co_return ran;
+  co_return Ran{exit_status_of(document, "exitCode").value_or(-1), text_of(document, "result")};
 }
 
 Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::string path) {

@@ -66,8 +66,7 @@ Task<int> DaytonaProcess::status() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   for (int poll = 0; poll < kStatusPolls; ++poll) {
     const Json document = co_await toolbox.get(command_path());
-    const Json code = field_of(document, "exitCode");
-    if (code.is_number_integer()) co_return code.get<int>();
+    if (const auto code = exit_status_of(document, "exitCode")) co_return *code;
     co_await sleep_for(kStatusPause);
   }
   throw Error(ErrorCode::unavailable, "the connection ended before the process did");

@@ -170,7 +170,9 @@ Frame to_frame(const std::string& message) {
       frame.bytes = bytes_of_text(document.at("data").get<std::string>());
     } else if (type == "completion") {
       frame.kind = Frame::completed;
-      frame.status = document.at("data").at("exitCode").get<int>();
+      const auto status = exit_status_of(document.at("data"), "exitCode");
+      if (!status) throw not_its_api("northflank");
+      frame.status = *status;
     } else if (type == "error") {
       frame.kind = Frame::refused;
     }

@@ -11,7 +11,6 @@ namespace {
 
 constexpr char kPipeOut = 1, kPipeErr = 2, kReplayed = 3;
 constexpr size_t kReplayHead = 9;
-constexpr int kKilledStatus = 137;
 
 Task<void> drop_session_of_execd(std::shared_ptr<OpenSandboxProvider> owner, std::string sandbox,
                                  std::string session) {
@@ -98,9 +97,7 @@ std::optional<ProcessEvent> OpenSandboxProcess::event_of(WebSocket::Message mess
     const std::string type = text_of(frame, "type");
     if (type == "error") throw Error(ErrorCode::unavailable, "opensandbox broke the process off");
     if (type != "exit") return std::nullopt;
-    const Json code = frame.value("exit_code", Json());
-    const int status = code.is_number_integer() ? code.get<int>() : -1;
-    return exit(status < 0 ? kKilledStatus : status);
+    return exit(exit_status_of(frame, "exit_code").value_or(-1));
   }
   if (message.bytes.empty()) return std::nullopt;
   const char kind = message.bytes.front();

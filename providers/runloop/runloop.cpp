@@ -112,13 +112,9 @@ Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) 
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
   call.deadline = std::chrono::seconds(70);
   const Json document = co_await api_.call(std::move(call));
-  const Json status = field_of(document, "exit_status");
-  if (!status.is_number_integer())
-    throw Error(ErrorCode::unavailable, "runloop did not run the command");
-  Ran ran;
-  ran.status = status.get<int>();
-  ran.output = text_of(document, "stdout");
-  co_return ran;
+  const auto status = exit_status_of(document, "exit_status");
+  if (!status) throw Error(ErrorCode::unavailable, "runloop did not run the command");
+  co_return Ran{*status, text_of(document, "stdout")};
 }
 
 Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {

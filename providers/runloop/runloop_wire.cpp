@@ -94,10 +94,8 @@ std::optional<std::string> to_output(const ServerEvent& event) {
 
 std::optional<int> to_status(const Json& execution) {
   if (!execution.is_object()) throw not_its_api("runloop");
-  const Json state = execution.value("status", Json());
-  const Json status = execution.value("exit_status", Json());
-  if (state != "completed" || !status.is_number_integer()) return std::nullopt;
-  return status.get<int>();
+  if (text_of(execution, "status") != "completed") return std::nullopt;
+  return exit_status_of(execution, "exit_status");
 }
 
 }  // namespace sandgate::runloop

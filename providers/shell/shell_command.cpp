@@ -1,5 +1,6 @@
 #include "providers/shell/shell_command.hpp"
 
+#include <csignal>
 #include <cstring>
 
 namespace sandgate::shell {
@@ -134,6 +135,7 @@ std::string left_status_line(const std::string& name) {
 }
 
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration) {
+  status = status < 0 ? kSignalled + SIGKILL : status & 0xFF;
   ProcessExit exit;
   exit.exit_code = status;
   exit.duration = duration;

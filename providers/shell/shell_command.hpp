@@ -35,7 +35,8 @@ std::string left_status_line(const std::string& name);
 // exists, or else with the status of stty.
 std::string resize_line(const std::string& process_id, PtySize size);
 
-// Interprets the shell's exit status.
+// Interprets the shell's exit status as a vendor tells it: a negative one means that a signal ended
+// the supervisor, and more than eight bits are none.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
 
 }  // namespace sandgate::shell

@@ -22,9 +22,13 @@ exec "$@" </dev/null
 constexpr size_t kProgramAt = 10;
 constexpr size_t kLimitAt = 9;
 
+// Returns a number of bytes or milliseconds, or 0 if it is not a plausible one. Two such times can
+// be added as microseconds.
 int64_t number_of(const Json& document, const char* name) {
-  const Json value = document.is_object() ? document.value(name, Json()) : Json();
-  return value.is_number() ? value.get<int64_t>() : 0;
+  constexpr double kMost = 0x1p50;
+  const Json value = field_of(document, name);
+  const double number = value.is_number() ? value.get<double>() : 0;
+  return number > 0 && number < kMost ? static_cast<int64_t>(number) : 0;
 }
 
 Session to_session(const Json& sandbox, const Json& session) {
@@ -175,8 +179,9 @@ Json to_terminal(const Command& command, const std::string& cwd) {
 std::optional<int> to_terminal_end(const std::string& message) {
   const Json document = Json::parse(message, nullptr, /*allow_exceptions=*/false);
   if (text_of(document, "type") != "exit") return std::nullopt;
-  if (!document.value("code", Json()).is_number()) throw not_its_api("vercel");
-  return static_cast<int>(number_of(document, "code"));
+  const auto status = exit_status_of(document, "code");
+  if (!status) throw not_its_api("vercel");
+  return status;
 }
 
 std::optional<Listed> to_listed(const Json& document) {
@@ -191,12 +196,12 @@ std::optional<Listed> to_listed(const Json& document) {
     listed.info.command.push_back(args[i].get<std::string>());
   const int64_t began = number_of(document, "startedAt");
   listed.info.started_at = from_micros(began * 1000);
-  if (!document.value("exitCode", Json()).is_number()) return listed;
+  const auto status = exit_status_of(document, "exitCode");
+  if (!status) return listed;
   const std::chrono::milliseconds lasted(number_of(document, "durationMs"));
   Command command{.timeout = std::chrono::milliseconds(listed.limited ? 1 : 0)};
-  const auto status = static_cast<int>(number_of(document, "exitCode"));
   listed.info.state = ProcessState::exited;
-  listed.info.exit = shell::exit_of(status, command, lasted);
+  listed.info.exit = shell::exit_of(*status, command, lasted);
   listed.info.ended_at = listed.info.started_at + lasted;
   return listed;
 }
@@ -205,8 +210,7 @@ LogLine to_command(const Json& document) {
   return reading("vercel", [&] {
     const Json& command = document.at("command");
     LogLine line{.command_id = command.at("id").get<std::string>()};
-    if (command.value("exitCode", Json()).is_number())
-      line.status = static_cast<int>(number_of(command, "exitCode"));
+    line.status = exit_status_of(command, "exitCode");
     return line;
   });
 }

@@ -89,5 +89,13 @@ TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
   EXPECT_EQ(ran(signal_line("pr3", 15) + " 2>/dev/null").status, 1);
 }
 
+TEST(ExitStatus, IsAShellsWhateverAVendorTells) {
+  const auto exit = [](int status) { return exit_of(status, {}, std::chrono::milliseconds(1)); };
+  EXPECT_EQ(exit(-1).exit_code, 137);
+  EXPECT_EQ(exit(-1).signal, "SIGKILL");
+  EXPECT_EQ(exit(256 + 3).exit_code, 3);
+  EXPECT_EQ(exit(143).signal, "SIGTERM");
+}
+
 }  // namespace
 }  // namespace sandgate::shell

@@ -81,6 +81,8 @@ TEST(NorthflankWire, HostileAnswersAreErrorsOrNothing) {
   EXPECT_THROW(to_frame(R"({"type":"stdOut","data":"a b"})"), Error);
   EXPECT_THROW(to_frame(R"({"type":"stdOut"})"), Error);
   EXPECT_THROW(to_frame(R"({"type":"completion","data":{"exitCode":"0"}})"), Error);
+  EXPECT_THROW(to_frame(R"({"type":"completion","data":{"exitCode":1e300}})"), Error);
+  EXPECT_THROW(to_frame(R"({"type":"completion","data":[]})"), Error);
 }
 
 TEST(NorthflankWire, ALimitOfTheAccountSaysWhenItEnds) {

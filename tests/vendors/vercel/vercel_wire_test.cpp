@@ -112,6 +112,19 @@ TEST(VercelWire, HostileAnswersAreErrorsOrNothing) {
   EXPECT_THROW(to_terminal_end(R"({"type":"exit","code":"0"})"), Error);
 }
 
+TEST(VercelWire, NumbersThatCannotBeAreNone) {
+  Json document = sandbox_of("running", "");
+  for (const char* number : {"1e300", "-5", "9223372036854775807", "18446744073709551615"}) {
+    const Json hostile = Json::parse(number);
+    document["session"] = {{"id", "sbx_2"}, {"startedAt", hostile}, {"timeout", hostile}};
+    const Session session = to_box(document).session;
+    EXPECT_FALSE(session.ends_at) << number;
+    EXPECT_EQ(session.timeout.count(), 0) << number;
+    EXPECT_EQ(to_snapshot({{"id", "s"}, {"sizeBytes", hostile}}).size_bytes, 0) << number;
+  }
+  EXPECT_FALSE(to_log_line(R"({"command":{"id":"c","exitCode":1e300}})").status);
+}
+
 TEST(VercelWire, AnErrorMeansWhatTheVendorSays) {
   const auto code_of = [](int status, const std::string& code) {
     const Json body{{"error", {{"code", code}, {"message", "m"}}}};
