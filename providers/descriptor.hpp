@@ -93,6 +93,8 @@ struct Descriptor {
   // The shortest time between two calls of list() that the vendor's limit on requests allows for;
   // 0: none. Not part of to_json().
   std::chrono::seconds listed_every{0};
+  // The memory that a pause preserves is billed. Not part of to_json().
+  bool bills_paused_memory = true;
   // Provider::finish() is implemented. Not part of to_json().
   bool counts_ends = false;
 

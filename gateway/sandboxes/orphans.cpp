@@ -4,6 +4,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/paused_meter.hpp"
 
 namespace sandgate {
 namespace {
@@ -16,9 +17,9 @@ std::string owner_of(const Deployment& deployment) {
   return deployment.tenant ? deployment.tenant->value : "";
 }
 
-MeterState meter_state_of(const BackendSandbox& sandbox) {
+MeterState meter_state_of(const BackendSandbox& sandbox, const Descriptor& descriptor) {
   if (sandbox.state != BackendState::paused) return MeterState::running;
-  return sandbox.kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
+  return metered_while_paused(sandbox.kept, descriptor);
 }
 
 Resources size_of(const BackendSandbox& sandbox, const std::optional<SandboxRecord>& record) {
@@ -40,7 +41,7 @@ Orphan orphan_of(pqxx::work& tx, const Deployment& deployment, const BackendSand
           .provider = deployment.provider,
           .region = one.region.empty() ? deployment.region() : one.region,
           .owner = owner_of(deployment),
-          .state = meter_state_of(one),
+          .state = meter_state_of(one, deployment.descriptor),
           .resources = size_of(one, record),
           .since = std::min(std::max(since, oldest), seen),
           .placed = record && is_placed_as(*record, deployment.provider, one.backend_id)};

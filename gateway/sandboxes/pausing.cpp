@@ -6,6 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/paused_meter.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -21,10 +22,10 @@ constexpr int kPauseTries = 3;  // the sandbox may be paused and resumed concurr
 constexpr std::chrono::seconds kPauseLease{30};  // of a process at work
 constexpr std::chrono::milliseconds kLeavePause{500};
 
-Resources kept_resources(const SandboxRecord& record) {
+Resources kept_resources(const SandboxRecord& record, MeterState metered) {
   Resources kept = record.resources;
   kept.milli_vcpu = 0;
-  if (record.kept != Keeps::memory) kept.memory_mib = 0;
+  if (metered != MeterState::paused_memory) kept.memory_mib = 0;
   return kept;
 }
 
@@ -51,11 +52,13 @@ Task<T> unmark_after(Task<T> task, std::shared_ptr<void> mark) {
   co_return value;
 }
 
-MeterState metered_as(Keeps kept) {
-  return kept == Keeps::memory ? MeterState::paused_memory : MeterState::paused_disk;
-}
-
 }  // namespace
+
+MeterState Pausing::metered_as(const SandboxRecord& paused) const {
+  const auto deployment = parts_.deployments.find(paused.tenant, paused.deployment);
+  return metered_while_paused(paused.kept.value_or(Keeps::nothing),
+                              deployment ? deployment->descriptor : Descriptor());
+}
 
 std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
                                         const Resources& metered) const {
@@ -65,7 +68,7 @@ std::optional<Money> Pausing::charge_of(const SandboxRecord& record,
 }
 
 void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
-  const auto charge = charge_of(record, kept_resources(record));
+  const auto charge = charge_of(record, kept_resources(record, metered_as(record)));
   record.charge_per_hour.reset();
   if (charge) {
     record.charge_per_hour = charge->amount.to_string();
@@ -263,7 +266,7 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
   auto write = [this, id, kept, counters](pqxx::work& tx) {
     auto paused = sandbox_rows::set_paused(tx, id, kept);
     if (!paused) return sandbox_rows::find(tx, id);
-    parts_.meter.change(tx, id, metered_as(kept), paused->resources, counters);
+    parts_.meter.change(tx, id, metered_as(*paused), paused->resources, counters);
     reserve_paused(tx, *paused);
     return paused;
   };

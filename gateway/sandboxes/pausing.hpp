@@ -57,6 +57,7 @@ class Pausing {
   // Sets the backend's time from kWhilePaused to `ttl` and what is added to that, while the row is
   // in the record's state, pausing or resuming. Throws nothing.
   Task<void> shorten(DeploymentPtr deployment, SandboxRecord record, std::chrono::seconds ttl);
+  MeterState metered_as(const SandboxRecord& paused) const;
   // Adjusts the reservation to the price of the kept state.
   void reserve_paused(pqxx::work& tx, SandboxRecord record) const;
   std::optional<Money> charge_of(const SandboxRecord& record, const Resources& metered) const;

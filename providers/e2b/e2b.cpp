@@ -52,7 +52,8 @@ Descriptor E2bProvider::descriptor() const {
           .regions = settings_.region.empty() ? std::vector<std::string>{}
                                               : std::vector<std::string>{settings_.region},
           .notes = {"sizes belong to the template; limits tell them",
-                    "the default account may use sudo"}};
+                    "the default account may use sudo"},
+          .bills_paused_memory = false};
 }
 
 BackendSandbox E2bProvider::to_sandbox(const Json& document) const {
