@@ -32,6 +32,14 @@ int64_t milli_of(const Json& document, std::string_view name) {
   return value > 0 && value < kMost ? std::llround(value * 1000) : 0;
 }
 
+std::optional<Time> time_of(const Json& document, std::string_view name) {
+  constexpr int64_t kMost = int64_t{1} << 43;  // the year 2248
+  const Json time = field_of(document, name);
+  if (time.is_string()) return from_rfc3339(time.get_ref<const std::string&>());
+  const int64_t millis = time.is_number_integer() ? time.get<int64_t>() : 0;
+  return millis > 0 && millis < kMost ? std::optional(from_micros(millis * 1000)) : std::nullopt;
+}
+
 std::optional<int> exit_status_of(const Json& document, std::string_view name) {
   const Json status = field_of(document, name);
   if (!status.is_number_integer()) return std::nullopt;

@@ -38,6 +38,8 @@ Json field_of(const Json& document, std::string_view name);
 std::string text_of(const Json& document, std::string_view name);
 // Returns the field's number times 1000, or 0 if it is not a plausible size.
 int64_t milli_of(const Json& document, std::string_view name);
+// Returns the field's time, in RFC 3339 or as milliseconds since 1970; empty if it is neither.
+std::optional<Time> time_of(const Json& document, std::string_view name);
 // Returns the field's exit status, which shell::exit_of interprets; empty if it is no whole number.
 std::optional<int> exit_status_of(const Json& document, std::string_view name);
 // Returns the field's array; throws not_its_api(provider) if there is none.

@@ -51,6 +51,7 @@ Box to_box(const Json& session) {
       if (end < name.size()) box.sandbox.installation = name.substr(end + 1);
     }
     box.sandbox.isolation = Isolation::microvm;
+    box.sandbox.created_at = time_of(session, "createdAt");
     box.ended = text_of(session, "status") == "TERMINATED";
     return box;
   });

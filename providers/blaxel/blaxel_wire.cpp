@@ -77,6 +77,7 @@ Box to_box(const Json& document) {
     // A fork does not inherit labels.
     box.sandbox.installation = text_of(field_of(metadata, "labels"), kInstallationTag);
     box.sandbox.isolation = Isolation::microvm;
+    box.sandbox.created_at = time_of(metadata, "createdAt");
     box.sandbox.region = text_of(document.value("spec", Json()), "region");
     box.url = text_of(metadata, "url");
     const std::string status = document.at("status").get<std::string>();
@@ -102,7 +103,7 @@ SandboxPage to_page(const Json& document) {
 
 Json with_ttl(Json document, std::chrono::seconds ttl, Time now) {
   return reading("blaxel", [&] {
-    const auto created = from_rfc3339(text_of(document.at("metadata"), "createdAt"));
+    const auto created = time_of(document.at("metadata"), "createdAt");
     if (created && now > *created) ttl += std::chrono::ceil<std::chrono::seconds>(now - *created);
     document.at("spec").at("runtime")["ttl"] = seconds_text(ttl);
     return document;

@@ -61,7 +61,11 @@ Box to_box(const Json& document) {
     }
     box.toolbox_url = text_of(document, "toolboxProxyUrl");
     while (box.toolbox_url.ends_with('/')) box.toolbox_url.pop_back();
-    box.sandbox.created_at = from_rfc3339(text_of(document, "createdAt"));
+    box.sandbox.created_at = time_of(document, "createdAt");
+    if (document.contains("cpu"))
+      box.sandbox.resources = Resources{.milli_vcpu = milli_of(document, "cpu"),
+                                        .memory_mib = milli_of(document, "memory") * 1024 / 1000,
+                                        .disk_gib = in_units(milli_of(document, "disk"), 1000)};
     return box;
   });
 }

@@ -71,7 +71,7 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
     }
     sandbox.isolation = isolation;
     sandbox.region = region;
-    sandbox.created_at = from_rfc3339(text_of(document, "startedAt"));
+    sandbox.created_at = time_of(document, "startedAt");
     if (document.contains("cpuCount"))
       sandbox.resources =
           Resources{.milli_vcpu = milli_of(document, "cpuCount"),

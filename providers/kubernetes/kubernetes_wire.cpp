@@ -222,6 +222,7 @@ Box to_box(const Json& document, const PodRules& rules) {
         kLongestName)
       throw not_its_api("kubernetes");
     box.sandbox.region = rules.region;
+    box.sandbox.created_at = time_of(metadata, "creationTimestamp");
     if (resource)
       read_resource(document, rules, box);
     else

@@ -1,6 +1,7 @@
 #include "providers/modal/modal_wire.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include "gateway/core/crypto.hpp"
@@ -56,6 +57,14 @@ std::string required(std::string text) {
 bool is_word(std::string_view text) {
   return !text.empty() &&
          std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
+// Reads seconds since 1970, as the bits of a double.
+std::optional<Time> moment_of(uint64_t bits) {
+  constexpr double kMost = 1e10;  // the year 2286
+  const double seconds = std::bit_cast<double>(bits);
+  if (!(seconds > 0 && seconds < kMost)) return std::nullopt;
+  return from_micros(static_cast<int64_t>(seconds * 1e6));
 }
 
 Writer definition_of(const CreateSpec& spec, const CreateRules& rules, std::string_view image) {
@@ -221,8 +230,9 @@ Page from_list(std::string_view message) {
     BackendSandbox sandbox;
     sandbox.backend_id = required(info.text(1));
     read_modal_tags(info.messages(6), sandbox);
-    page.sandboxes.push_back(std::move(sandbox));
     page.last = info.fixed64(3);
+    sandbox.created_at = moment_of(page.last);
+    page.sandboxes.push_back(std::move(sandbox));
   }
   return page;
 }

@@ -110,6 +110,7 @@ Box to_box(const Json& service, Isolation isolation) {
     if (const std::string text = text_of(service, "description"); text.starts_with(kWhoseService))
       box.sandbox.installation = text.substr(kWhoseService.size());
     box.sandbox.region = text_of(service.value("deployment", Json()), "region");
+    box.sandbox.created_at = time_of(service, "createdAt");
     if (service.value("servicePaused", Json()) == true) {
       box.sandbox.state = BackendState::paused;
       return box;

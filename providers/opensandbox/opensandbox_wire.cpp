@@ -57,6 +57,7 @@ Box to_box(const Json& document, const BoxRules& rules) {
     read_tags(field_of(document, "metadata"), box.sandbox);
     box.sandbox.isolation = rules.isolation;
     box.sandbox.region = rules.region;
+    box.sandbox.created_at = time_of(document, "createdAt");
     const std::string state = document.at("status").at("state").get<std::string>();
     box.running = state == "Running";
     box.paused = state == "Paused";

@@ -54,6 +54,7 @@ Box to_box(const Json& document) {
     box.sandbox.backend_id = document.at("id").get<std::string>();
     read_tags(field_of(document, "metadata"), box.sandbox);
     box.sandbox.isolation = Isolation::microvm;
+    box.sandbox.created_at = time_of(document, "create_time_ms");
     const std::string status = document.at("status").get<std::string>();
     box.running = status == "running";
     box.suspended = status == "suspended";

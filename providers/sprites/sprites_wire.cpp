@@ -51,6 +51,7 @@ BackendSandbox to_sandbox(const Json& document) {
     if (is_id(SandboxId::kKind, sandbox.backend_id)) sandbox.sandbox_id = sandbox.backend_id;
     sandbox.isolation = Isolation::microvm;
     sandbox.region = text_of(document, "primary_region");
+    sandbox.created_at = time_of(document, "created_at");
     for (const Json& label : document.value("labels", Json::array()))
       if (const auto text = label.get<std::string>(); text.starts_with(kWhoseSprite))
         sandbox.installation = text.substr(kWhoseSprite.size());

@@ -110,6 +110,7 @@ Box to_box(const Json& document) {
     read_tags(tags, box.sandbox);
     box.sandbox.isolation = Isolation::microvm;
     box.sandbox.region = text_of(sandbox, "region");
+    box.sandbox.created_at = time_of(sandbox, "createdAt");
     box.saved_session = text_of(tags, kSessionTag);
     box.session = to_session(sandbox, document.value("session", Json()));
     const std::string status = sandbox.at("status").get<std::string>();

@@ -128,6 +128,10 @@ TEST_P(VendorFaults, ASandboxTellsWhoseItIs) {
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0].sandbox_id, tag_);
   EXPECT_EQ(listed[0].installation, whose);
+  // What it costs is booked from its start if no row knows it.
+  if (GetParam().labels) {
+    EXPECT_TRUE(found->created_at || listed[0].created_at);
+  }
   loop_.run(provider().kill(box.backend_id));
 }
 

@@ -89,5 +89,13 @@ TEST(LogSplitter, FindsMarkersWhereverTheBytesBreak) {
   }
 }
 
+TEST(DaytonaWire, ASandboxHasTheSizeOfItsSnapshot) {
+  Json document{{"id", "1"}, {"state", "started"}};
+  EXPECT_FALSE(to_box(document).sandbox.resources);
+  document.update({{"cpu", 2}, {"memory", 4}, {"disk", 10}});
+  EXPECT_EQ(to_box(document).sandbox.resources,
+            (Resources{.milli_vcpu = 2000, .memory_mib = 4096, .disk_gib = 10}));
+}
+
 }  // namespace
 }  // namespace sandgate::daytona

@@ -48,5 +48,16 @@ TEST(RunloopWire, HostileAnswersAreErrorsOrNothing) {
   EXPECT_THROW(to_status(Json::array()), Error);
 }
 
+TEST(RunloopWire, ASandboxTellsSinceWhenItIsThere) {
+  const auto since = [](const char* millis) {
+    const Json document{
+        {"id", "d"}, {"status", "running"}, {"create_time_ms", Json::parse(millis)}};
+    return to_box(document).sandbox.created_at;
+  };
+  EXPECT_EQ(since("1000"), from_micros(1'000'000));
+  for (const char* hostile : {"-5", "1e300", "9223372036854775807", "\"soon\"", "null"})
+    EXPECT_FALSE(since(hostile)) << hostile;
+}
+
 }  // namespace
 }  // namespace sandgate::runloop
