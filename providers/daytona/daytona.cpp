@@ -41,12 +41,15 @@ Descriptor DaytonaProvider::descriptor() const {
                    Control::cpu_limit, Control::memory_limit, Control::disk_limit},
       .limits = settings_.limits,
       .notes = {"sizes belong to the snapshot unless the image is built (image:<reference>)",
+                "sizes are rounded up to whole cores and GiB",
                 "containers share the host's kernel"}};
   const std::string& target = settings_.rules.target;
   if (!target.empty()) descriptor.regions.push_back(target);
   if (settings_.process_limit) descriptor.controls.insert(Control::process_limit);
   return descriptor;
 }
+
+Resources DaytonaProvider::granted(const Resources& asked) const { return daytona::granted(asked); }
 
 Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name) {
   RestCall call{.path = daytona_path(id_or_name)};

@@ -10,11 +10,20 @@ namespace {
 
 constexpr std::string_view kImage = "image:";
 constexpr size_t kMarker = 3;
+constexpr int64_t kMilliPerCore = 1000, kMibPerGib = 1024;
 // Words of the message of a 403 that is about the key or the account, in lower case.
 constexpr std::string_view kRefusesAccount[] = {"forbidden resource", "suspended", "api key",
                                                 "token"};
 
 }  // namespace
+
+Resources granted(const Resources& asked) {
+  Resources size = asked;
+  size.milli_vcpu = std::max<int64_t>(1, in_units(asked.milli_vcpu, kMilliPerCore)) * kMilliPerCore;
+  size.memory_mib = std::max<int64_t>(1, in_units(asked.memory_mib, kMibPerGib)) * kMibPerGib;
+  size.disk_gib = std::max<int64_t>(1, asked.disk_gib);
+  return size;
+}
 
 Json to_create(const CreateSpec& spec, const CreateRules& rules) {
   if (!spec.network.allow.empty())
@@ -36,9 +45,10 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
     return body;
   }
   body["buildInfo"] = {{"dockerfileContent", "FROM " + image.substr(kImage.size()) + "\n"}};
-  body["cpu"] = std::max<int64_t>(1, in_units(spec.resources.milli_vcpu, 1000));
-  body["memory"] = std::max<int64_t>(1, in_units(spec.resources.memory_mib, 1024));
-  body["disk"] = std::max<int64_t>(1, spec.resources.disk_gib);
+  const Resources size = granted(spec.resources);
+  body["cpu"] = size.milli_vcpu / kMilliPerCore;
+  body["memory"] = size.memory_mib / kMibPerGib;
+  body["disk"] = size.disk_gib;
   return body;
 }
 

@@ -19,6 +19,8 @@ struct CreateRules {
   std::string target;  // region, or empty
 };
 
+// The vendor's sizes are whole cores and GiB.
+Resources granted(const Resources& asked);
 // The image is the name of a Daytona snapshot, or "image:<reference>", which is built and given the
 // requested size.
 Json to_create(const CreateSpec& spec, const CreateRules& rules);

@@ -23,6 +23,9 @@ TEST(DaytonaWire, ACreateCarriesOurIdAsNameAndLabel) {
   EXPECT_EQ(body["cpu"], 2);
   EXPECT_EQ(body["memory"], 2);
   EXPECT_EQ(body["disk"], 3);
+  // What is priced is what the create asks for.
+  EXPECT_EQ(granted(spec.resources),
+            (Resources{.milli_vcpu = 2000, .memory_mib = 2048, .disk_gib = 3}));
   EXPECT_EQ(body["target"], "eu");
   spec.network.allow = {"example.com:443"};
   EXPECT_THROW(to_create(spec, {}), Error);
