@@ -157,7 +157,8 @@ Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
   // Its failure would count against the deployment.
   if (is_elsewhere(snapshot))
     throw Error(ErrorCode::unavailable, "the snapshot is on the machine of another gateway");
-  start_from(order, snapshot, asked_disk_gib);
+  const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
+  start_from(order, snapshot, asked_disk_gib, deployment.get());
   const Vault* vault = parts_.vault;
   if (!vault) co_return;
   auto read = [vault, snapshot](pqxx::work& tx) {
@@ -313,12 +314,18 @@ Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most, std::stri
   co_return co_await parts_.database.run(std::move(take));
 }
 
-void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked) {
+void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked,
+                const Deployment* deployment) {
   Profile& profile = order.request.profile;
-  if (asked && *asked != snapshot.disk_gib)
+  const auto given = [&](int64_t disk_gib) {
+    Resources size = profile.resources;
+    size.disk_gib = disk_gib;
+    return deployment ? deployment->granted(size).disk_gib : disk_gib;
+  };
+  if (asked && given(*asked) != given(snapshot.disk_gib))
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot.disk_gib));
-  if (snapshot.disk_gib > most_resources(profile).disk_gib)
+  if (snapshot.disk_gib > given(most_resources(profile).disk_gib))
     throw Error::invalid("/snapshot", "its disk is larger than the profile allows");
   profile.resources.disk_gib = snapshot.disk_gib;
   order.request.snapshot = snapshot.id;

@@ -71,7 +71,9 @@ class Snapshots {
 };
 
 // Makes the order restore the snapshot: sets its location and disk size. `asked`, the body's own
-// disk size if any, has to equal that size. Throws Error(invalid).
-void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked);
+// disk size if any, and the profile's limit count as what `deployment` gives for them; null: it
+// rounds nothing up. `asked` has to be the snapshot's size. Throws Error(invalid).
+void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked,
+                const Deployment* deployment = nullptr);
 
 }  // namespace sandgate

@@ -12,7 +12,7 @@ Json to_size(const Resources& size) {
   return {{"resource_size_request", "CUSTOM_SIZE"},
           {"custom_cpu_cores", half ? Json(0.5) : Json(size.milli_vcpu / 1000)},
           {"custom_gb_memory", size.memory_mib / kMibPerGb},
-          {"custom_disk_size", std::max<int64_t>(2, even(size.disk_gib))}};
+          {"custom_disk_size", size.disk_gib}};
 }
 
 }  // namespace
@@ -24,6 +24,7 @@ Resources granted(const Resources& asked) {
   Resources size = asked;
   size.milli_vcpu = half ? kHalfACore : cores * 1000;
   size.memory_mib = std::max(half ? 1 : 2 * cores, memory <= 1 ? 1 : even(memory)) * kMibPerGb;
+  size.disk_gib = std::max<int64_t>(2, even(asked.disk_gib));
   return size;
 }
 

@@ -19,7 +19,7 @@ struct CreateRules {
 };
 
 // The vendor's sizes: half a core, one, or an even number; memory from two to eight times the
-// cores. The disk, an even number, counts as asked: its snapshots are compared by that.
+// cores; an even disk.
 Resources granted(const Resources& asked);
 Json to_create(const CreateSpec& spec, const CreateRules& rules);
 

@@ -138,6 +138,17 @@ TEST_F(SnapshotWorld, TheDiskIsTheSnapshots) {
   EXPECT_EQ(code_of([&] { start_from(order, kept, 2); }), ErrorCode::invalid);
 }
 
+// Some vendors give a larger disk than was asked for, and give it again for the same size.
+TEST_F(SnapshotWorld, ADiskThatWasRoundedUpIsRestoredForTheSizeThatWasAskedFor) {
+  world.a->give({.milli_vcpu = 0, .memory_mib = 0, .disk_gib = 3, .processes = 0});
+  const SnapshotRecord kept = take(world.create());
+  EXPECT_EQ(kept.disk_gib, 3);
+  CreateOrder order = world.order();
+  run(snapshots.begin_with(order, kept, 2));
+  EXPECT_EQ(order.request.profile.resources.disk_gib, 3);
+  EXPECT_EQ(code_of([&] { run(snapshots.begin_with(order, kept, 4)); }), ErrorCode::invalid);
+}
+
 TEST_F(SnapshotWorld, ForksEachWithItsOwnOutcomeAndLeavesNoSnapshot) {
   const SandboxRecord box = world.create();
   world.sql("UPDATE tenant SET max_running = 4 RETURNING id");

@@ -20,8 +20,8 @@ TEST(RunloopWire, SizesAreRoundedUpToWhatThereIs) {
   EXPECT_EQ(size(1000, 512, 3), (Json{1, 2, 4}));
   EXPECT_EQ(size(1250, 4096, 8), (Json{2, 4, 8}));
   EXPECT_EQ(size(3000, 4097, 8), (Json{4, 8, 8}));
-  EXPECT_EQ(granted({250, 512, 1}), (Resources{500, 1024, 1})) << "and priced";
-  EXPECT_EQ(granted({1250, 4097, 1}), (Resources{2000, 6144, 1}));
+  EXPECT_EQ(granted({250, 512, 1}), (Resources{500, 1024, 2})) << "and priced";
+  EXPECT_EQ(granted({1250, 4097, 1}), (Resources{2000, 6144, 2}));
 }
 
 TEST(RunloopWire, ACreateCarriesOurIdAndThePolicy) {
