@@ -3,6 +3,7 @@
 #include <array>
 
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/utf8.hpp"
 
 namespace sandgate {
 namespace {
@@ -113,8 +114,11 @@ namespace {
 std::vector<std::string> read_notes(const Json* list) {
   std::vector<std::string> notes;
   if (list == nullptr) return notes;
-  for (const Json& item : *list)
-    if (item.is_string()) notes.push_back(item.get<std::string>().substr(0, kMaxNote));
+  for (const Json& item : *list) {
+    if (!item.is_string()) continue;
+    const std::string_view note = item.get_ref<const std::string&>();
+    notes.emplace_back(without_cut_character(note.substr(0, kMaxNote)));
+  }
   return notes;
 }
 

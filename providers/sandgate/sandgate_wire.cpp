@@ -5,6 +5,7 @@
 #include <climits>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/utf8.hpp"
 #include "providers/vendor_json.hpp"
 
 namespace sandgate::wire {
@@ -82,7 +83,8 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
   if (!problem.is_object()) return fallback;
   const auto code = error_code_from(text_of(problem, "code"));
   if (!code) return fallback;
-  const std::string detail = text_of(problem, "detail").substr(0, kMaxDetail);
+  const std::string whole = text_of(problem, "detail");
+  const std::string detail(without_cut_character(std::string_view(whole).substr(0, kMaxDetail)));
   // Refusals of this gateway's key or budget do not concern the caller's own key or budget.
   const bool of_sandbox = text_of(problem, "refused_by") == "sandbox";
   switch (*code) {

@@ -1,10 +1,13 @@
 #include "providers/transport/connect_stream.hpp"
 
+#include "gateway/core/utf8.hpp"
+
 namespace sandgate::connect {
 namespace {
 
 constexpr size_t kHeadSize = 5;
 constexpr unsigned char kLastFlag = 2;
+constexpr size_t kMaxCode = 40;
 
 Error broken(std::string_view what) {
   return Error(ErrorCode::unavailable, "the backend " + std::string(what));
@@ -89,7 +92,8 @@ Error error_of(std::string_view provider, const Json& document) {
                                ? found->get<std::string>()
                                : "unknown";
   if (code == "unauthenticated") return credentials_refused(name);
-  Error error(code_of_name(code), name + " says " + code.substr(0, 40));
+  const std::string_view told = std::string_view(code).substr(0, kMaxCode);
+  Error error(code_of_name(code), name + " says " + std::string(without_cut_character(told)));
   error.provider = name;
   return error;
 }

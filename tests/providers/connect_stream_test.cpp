@@ -40,5 +40,11 @@ TEST(ConnectError, NamesBecomeWhatTheCallerCanDo) {
   EXPECT_EQ(read_error("x", {404, {}, "<html>"}).code, ErrorCode::not_found);
 }
 
+// Otherwise it could not be written into an answer or a row.
+TEST(ConnectError, ALongNameIsCutBetweenCharacters) {
+  const std::string name = std::string(39, 'a') + "\u00e4";
+  EXPECT_EQ(error_of("x", {{"code", name}}).what(), "x says " + std::string(39, 'a'));
+}
+
 }  // namespace
 }  // namespace sandgate::connect

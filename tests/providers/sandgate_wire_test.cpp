@@ -54,5 +54,12 @@ TEST(SandgateWire, ACreateIsOverOnceItRuns) {
     EXPECT_THROW(created(state), Error) << state;
 }
 
+// Otherwise it could not be written into an answer or a row.
+TEST(SandgateWire, ALongDetailIsCutBetweenCharacters) {
+  const Json problem{{"code", "conflict"}, {"detail", std::string(499, 'a') + "\u00e4"}};
+  const HttpReply refused{409, {}, problem.dump()};
+  EXPECT_EQ(wire::read_error("sandgate", refused).what(), std::string(499, 'a'));
+}
+
 }  // namespace
 }  // namespace sandgate
