@@ -37,7 +37,7 @@ DaytonaProcess::DaytonaProcess(std::shared_ptr<DaytonaProvider> owner, std::stri
       session_(command_.process_id.empty() ? ProcessId::make().value : command_.process_id) {}
 
 DaytonaProcess::~DaytonaProcess() {
-  if (command_id_.empty() || (!has_exited() && command_.keep_on_disconnect)) return;
+  if (!has_session_ || (!has_exited() && command_.keep_on_disconnect)) return;
   spawn_detached(owner_->executor(), [daytona = daytona_, sandbox = sandbox_, session = session_] {
     return end_session(daytona, sandbox, session);
   });
@@ -51,6 +51,7 @@ Task<void> DaytonaProcess::start() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   Json session{{"sessionId", session_}};
   co_await toolbox.post("/process/session", std::move(session));
+  has_session_ = true;
   // The command runs in a subshell, so that its exit does not end the session's shell.
   Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"},
             {"runAsync", true},

@@ -24,6 +24,7 @@ class DaytonaProcess : public ShellProcess {
 
   const std::shared_ptr<DaytonaProvider> daytona_;  // the same object as owner_
   const std::string session_;
+  bool has_session_ = false;
   std::string command_id_;
   std::unique_ptr<WebSocket> log_;
   daytona::LogSplitter splitter_;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/ids.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
+#include "tests/vendors/vendor_lines.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -44,6 +46,33 @@ TEST_F(DaytonaAccount, ItsKeyDoesNotGoOutInTheClear) {
   };
   EXPECT_EQ(read(at("https://daytona.example/api")), "https://daytona.example/api/sandbox/1");
   EXPECT_EQ(read(at("http://127.0.0.1:1/api")), "http://proxy/1/process/execute");
+}
+
+TEST(DaytonaSessions, ASessionWhoseCommandDoesNotStartIsRemoved) {
+  LiveLoop loop;
+  const auto& lines = vendor_lines();
+  const auto line =
+      std::find_if(lines.begin(), lines.end(), [](const auto& l) { return l.name == "daytona"; });
+  Vendor vendor(*line, loop.executor());
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
+  const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
+  vendor.server().fault(
+      {{"match", "POST .*/process/session/[^/]+/exec$"}, {"kind", "status"}, {"status", 500}});
+  const Command command{.argv = {"true"}, .process_id = ProcessId::make().value};
+  EXPECT_THROW(loop.run(vendor.provider().exec(id, command)), Error);
+  const auto is_removed = [&] {
+    const Json state = vendor.server().state();
+    for (const Json& asked : state["asked"]) {
+      const std::string request = asked.get<std::string>();
+      if (request.starts_with("DELETE ") && request.ends_with("/session/" + command.process_id))
+        return true;
+    }
+    return false;
+  };
+  for (int tries = 100; tries > 0 && !is_removed(); --tries)
+    loop.run(sleep_for(std::chrono::milliseconds(20)));
+  EXPECT_TRUE(is_removed());
+  loop.run(vendor.provider().kill(id));
 }
 
 }  // namespace
