@@ -12,6 +12,7 @@ constexpr size_t kCloudflareWritten = 8 << 20;  // bytes per upload; the bridge 
 // A container that is not running is started first.
 constexpr auto kCloudflareStart = std::chrono::minutes(2);
 constexpr auto kCloudflareLine = std::chrono::seconds(60);
+constexpr auto kCloudflareSilence = kCloudflareLine + std::chrono::seconds(10);
 
 RestTarget target_of_cloudflare(const CloudflareSettings& settings) {
   return {.provider = "cloudflare",
@@ -127,6 +128,7 @@ Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string lin
                 .path = cloudflare::box_path(id) + "/exec",
                 .json = cloudflare::to_exec(line, kCloudflareLine)};
   call.deadline = kCloudflareStart;
+  call.silence = kCloudflareSilence;
   std::unique_ptr<ByteSource> answer = co_await api_.stream(std::move(call));
   EventReader events(std::move(answer));
   Ran ran;
