@@ -2,14 +2,14 @@
 
 #include "gateway/core/ids.hpp"
 #include "gateway/core/log.hpp"
+#include "providers/retries.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate {
 namespace {
 
 // The status may be written shortly after the log has ended.
-constexpr int kStatusPolls = 50;
-constexpr auto kStatusPause = std::chrono::milliseconds(100);
+constexpr auto kStatusPatience = std::chrono::seconds(5);
 
 std::string session_path(const std::string& session) {
   return "/process/session/" + percent_encode(session);
@@ -63,14 +63,10 @@ Task<void> DaytonaProcess::start() {
   log_ = co_await daytona_->follow(sandbox_, command_path() + "/logs?follow=true");
 }
 
-Task<int> DaytonaProcess::status() {
+Task<std::optional<int>> DaytonaProcess::status() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
-  for (int poll = 0; poll < kStatusPolls; ++poll) {
-    const Json document = co_await toolbox.get(command_path());
-    if (const auto code = exit_status_of(document, "exitCode")) co_return *code;
-    co_await sleep_for(kStatusPause);
-  }
-  throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+  const Json document = co_await toolbox.get(command_path());
+  co_return exit_status_of(document, "exitCode");
 }
 
 Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
@@ -86,7 +82,8 @@ Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
     else
       splitter_.end();
   }
-  const int code = co_await status();
+  auto ask = [this] { return status(); };
+  const int code = co_await wait_for_status(std::move(ask), kStatusPatience);
   co_return exit(code);
 }
 

@@ -20,7 +20,7 @@ class DaytonaProcess : public ShellProcess {
 
  private:
   std::string command_path() const;
-  Task<int> status();
+  Task<std::optional<int>> status();
 
   const std::shared_ptr<DaytonaProvider> daytona_;  // the same object as owner_
   const std::string session_;

@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr auto kAsk = std::chrono::milliseconds(50);
-constexpr int kMostBroken = 5;
+constexpr std::chrono::milliseconds kNoLimit{0};
 
 }  // namespace
 
@@ -31,7 +31,7 @@ Task<std::optional<std::string>> RunloopOutput::piece() {
     auto bytes = runloop::to_output(*event);
     if (!bytes) continue;
     received_ += bytes->size();
-    failures_ = 0;
+    retries_.succeeded();
     co_return bytes;
   }
   events_.reset();
@@ -48,9 +48,7 @@ Task<std::optional<std::string>> RunloopOutput::next() {
   for (GrowingPause pause(kAsk);;) {
     auto outcome = co_await attempt(piece());
     if (const auto* error = std::get_if<Error>(&outcome)) {
-      const bool broken =
-          error->code == ErrorCode::unavailable || error->code == ErrorCode::timeout;
-      if (!broken || are_credentials_refused(*error) || ++failures_ > kMostBroken) throw *error;
+      retries_.failed(*error);
       events_.reset();
     } else {
       auto& bytes = std::get<0>(outcome);
@@ -81,12 +79,9 @@ Task<void> RunloopProcess::start() {
   outputs_ = std::make_unique<MergedStreams<RunloopOutput>>(executor, std::move(outputs));
 }
 
-Task<int> RunloopProcess::status() {
-  for (GrowingPause pause(kAsk);;) {
-    const Json document = co_await runloop_->api().get(execution_);
-    if (const auto code = runloop::to_status(document)) co_return *code;
-    co_await pause.wait();
-  }
+Task<std::optional<int>> RunloopProcess::status() {
+  const Json document = co_await runloop_->api().get(execution_);
+  co_return runloop::to_status(document);
 }
 
 Task<std::optional<ProcessEvent>> RunloopProcess::next() {
@@ -95,7 +90,8 @@ Task<std::optional<ProcessEvent>> RunloopProcess::next() {
   if (item)
     co_return output(item->source == 0 ? Channel::stdout_ : Channel::stderr_,
                      std::move(item->event));
-  const int code = co_await status();
+  auto ask = [this] { return status(); };
+  const int code = co_await wait_for_status(std::move(ask), kNoLimit);
   co_return exit(code);
 }
 

@@ -2,7 +2,7 @@
 #include <memory>
 #include <string>
 
-#include "providers/growing_pause.hpp"
+#include "providers/retries.hpp"
 #include "providers/runloop/runloop.hpp"
 #include "providers/shell/shell_process.hpp"
 #include "providers/transport/event_stream.hpp"
@@ -32,7 +32,7 @@ class RunloopOutput {
   size_t received_ = 0;  // bytes
   bool is_over_ = false;  // the program has ended: a stream opened from now on has all that follows
   bool ended_ = false;
-  int failures_ = 0;  // consecutive
+  Retries retries_;
   std::unique_ptr<EventReader> events_;  // null: no stream is open
 };
 
@@ -48,7 +48,7 @@ class RunloopProcess : public ShellProcess {
   Task<std::optional<ProcessEvent>> next() override;
 
  private:
-  Task<int> status();
+  Task<std::optional<int>> status();
 
   const std::shared_ptr<RunloopProvider> runloop_;  // the same object as owner_
   std::string execution_;  // the path of its resource

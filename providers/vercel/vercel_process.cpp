@@ -1,6 +1,7 @@
 #include "providers/vercel/vercel_process.hpp"
 
 #include "gateway/core/settle.hpp"
+#include "providers/retries.hpp"
 #include "providers/vercel/vercel_terminal.hpp"
 
 // The processes of VercelProvider.
@@ -8,8 +9,7 @@ namespace sandgate {
 namespace {
 
 // The status may be written shortly after the log has ended.
-constexpr int kVercelPolls = 50;
-constexpr auto kVercelPause = std::chrono::milliseconds(100);
+constexpr auto kVercelPatience = std::chrono::seconds(5);
 // A log that is silent for this long has delivered all existing output.
 constexpr auto kVercelPast = std::chrono::milliseconds(300);
 constexpr size_t kVercelRead = 64 << 10;
@@ -81,15 +81,10 @@ Task<void> VercelProcess::follow(std::string command_id, uint64_t from) {
   log_ = co_await open_vercel_log(vercel_, sandbox_, std::move(call));
 }
 
-Task<int> VercelProcess::status() {
-  for (int poll = 0; poll < kVercelPolls; ++poll) {
-    RestCall call{.path = vercel_command_path(command_id_)};
-    const Json document = co_await vercel_->call(sandbox_, std::move(call));
-    const vercel::LogLine line = vercel::to_command(document);
-    if (line.status) co_return *line.status;
-    co_await sleep_for(kVercelPause);
-  }
-  throw vercel_output_lost();
+Task<std::optional<int>> VercelProcess::status() {
+  RestCall call{.path = vercel_command_path(command_id_)};
+  const Json document = co_await vercel_->call(sandbox_, std::move(call));
+  co_return vercel::to_command(document).status;
 }
 
 Task<std::optional<ProcessEvent>> VercelProcess::next() {
@@ -107,7 +102,8 @@ Task<std::optional<ProcessEvent>> VercelProcess::next() {
     co_return event;
   }
   if (!apart_) throw vercel_output_lost();
-  const int code = co_await status();
+  auto ask = [this] { return status(); };
+  const int code = co_await wait_for_status(std::move(ask), kVercelPatience);
   co_return exit(code);
 }
 

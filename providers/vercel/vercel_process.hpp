@@ -35,7 +35,7 @@ class VercelProcess : public ShellProcess {
   Task<std::optional<ProcessEvent>> next() override;
 
  private:
-  Task<int> status();
+  Task<std::optional<int>> status();
 
   const std::shared_ptr<VercelProvider> vercel_;  // the same object as owner_
   std::unique_ptr<VercelLog> log_;

@@ -1,0 +1,49 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "gateway/core/async.hpp"
+#include "gateway/core/error.hpp"
+#include "providers/growing_pause.hpp"
+
+namespace sandgate {
+
+// Decides which failures of a question, which changes nothing, are worth a repeat.
+class Retries {
+ public:
+  // Throws the error unless it is one of the connection, and at most the fifth in a row.
+  void failed(const Error& error) {
+    const bool passes = error.code == ErrorCode::unavailable || error.code == ErrorCode::timeout;
+    if (!passes || are_credentials_refused(error) || ++failures_ > kMost) throw error;
+  }
+  void succeeded() { failures_ = 0; }
+
+ private:
+  static constexpr int kMost = 5;
+
+  int failures_ = 0;  // consecutive
+};
+
+// Repeats `ask`, which returns a Task of an optional exit status, until there is one. Throws
+// Error(unavailable) if there is none after `patience`; 0: waits for ever.
+template <class Ask>
+Task<int> wait_for_status(Ask ask, std::chrono::milliseconds patience) {
+  const auto limit = std::chrono::steady_clock::now() + patience;
+  Retries retries;
+  for (GrowingPause pause;;) {
+    auto asking = ask();
+    const auto outcome = co_await attempt(std::move(asking));
+    if (const auto* error = std::get_if<Error>(&outcome))
+      retries.failed(*error);
+    else if (const std::optional<int>& status = std::get<0>(outcome))
+      co_return *status;
+    else
+      retries.succeeded();
+    if (patience.count() > 0 && std::chrono::steady_clock::now() > limit)
+      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    co_await pause.wait();
+  }
+}
+
+}  // namespace sandgate
