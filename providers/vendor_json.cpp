@@ -3,6 +3,35 @@
 #include <cmath>
 
 namespace sandgate {
+namespace {
+
+constexpr int kMostLevels = 64;
+
+// Whether brackets outside of strings are nested deeper than kMostLevels. Right for JSON, and for
+// all text up to the place at which it stops being JSON.
+bool is_too_deep(std::string_view text) {
+  int level = 0;
+  bool is_quoted = false;
+  for (size_t at = 0; at < text.size(); ++at) {
+    const char c = text[at];
+    if (is_quoted && c == '\\')
+      ++at;
+    else if (c == '"')
+      is_quoted = !is_quoted;
+    else if (!is_quoted && (c == '[' || c == '{') && ++level > kMostLevels)
+      return true;
+    else if (!is_quoted && (c == ']' || c == '}'))
+      --level;
+  }
+  return false;
+}
+
+}  // namespace
+
+Json parse_answer(std::string_view text) {
+  if (is_too_deep(text)) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, /*allow_exceptions=*/false);
+}
 
 Error not_its_api(std::string_view provider) {
   Error error(ErrorCode::unavailable,

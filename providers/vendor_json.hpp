@@ -19,6 +19,11 @@ inline constexpr const char* kInstallationTag = "sandgate_installation";
 void put_tags(Json& labels, std::string_view sandbox_id, std::string_view installation);
 void read_tags(const Json& labels, BackendSandbox& sandbox);
 
+// Parses what another server sent. Returns a discarded value, which is neither object nor array,
+// for text that is not JSON or nested more than 64 levels deep: copying that could exhaust the
+// stack.
+Json parse_answer(std::string_view text);
+
 // Error(unavailable) for an answer that does not match the provider's API.
 Error not_its_api(std::string_view provider);
 

@@ -84,7 +84,7 @@ Json to_command(const std::string& script, std::chrono::milliseconds limit) {
 }
 
 Chunk to_chunk(const std::string& payload) {
-  const Json document = Json::parse(payload, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(payload);
   if (!document.is_object()) throw not_its_api("agentcore_runtime");
   const Json output = field_of(document, "contentDelta"), end = field_of(document, "contentStop");
   Chunk chunk{.out = text_of(output, "stdout"), .err = text_of(output, "stderr")};

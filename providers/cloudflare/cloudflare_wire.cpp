@@ -74,7 +74,7 @@ ExecEvent to_event(const ServerEvent& event) {
     return result;
   }
   if (event.name != "exit") throw Error(ErrorCode::unavailable, "cloudflare lost the command");
-  const Json data = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
+  const Json data = parse_answer(event.data);
   result.status = exit_status_of(data, "exit_code");
   if (!result.status) throw not_its_api("cloudflare");
   return result;
@@ -82,7 +82,7 @@ ExecEvent to_event(const ServerEvent& event) {
 
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   if (text_of(document, "code") == "capacity_exceeded") error.code = ErrorCode::no_capacity;
   return error;
 }

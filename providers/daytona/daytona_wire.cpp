@@ -98,7 +98,7 @@ SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (reply.status != 403) return error;
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   std::string message = text_of(document, "message");
   std::ranges::transform(message, message.begin(),
                          [](unsigned char c) { return static_cast<char>(std::tolower(c)); });

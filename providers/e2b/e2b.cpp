@@ -86,7 +86,7 @@ Task<std::vector<Json>> E2bProvider::entries_of(std::string path) {
     RestCall call{.path = path + cursor, .room = room.bytes()};
     const HttpReply reply = co_await api_.send(std::move(call));
     if (reply.status != 200) throw api_.failure(reply, path);
-    Json items = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    Json items = parse_answer(reply.body);
     if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
     room.take_entries(items.size());
     for (Json& item : items) all.push_back(std::move(item));

@@ -170,7 +170,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
 Error read_sandbox_error(std::string_view provider, const HttpReply& reply) {
   Error error = connect::read_error(provider, reply);
   if (reply.status != 502) return error;
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   const bool proxy = document.is_object() && document.contains("sandboxId");
   // With a port the sandbox runs, but its server does not listen.
   if (proxy && !document.contains("port")) error.code = ErrorCode::not_found;

@@ -233,7 +233,7 @@ Box to_box(const Json& document, const PodRules& rules) {
 }
 
 int to_status(std::string_view message) {
-  const Json status = Json::parse(message, nullptr, /*allow_exceptions=*/false);
+  const Json status = parse_answer(message);
   if (text_of(status, "status") == "Success") return 0;
   return reading("kubernetes", [&] {
     for (const Json& cause : status.value("details", Json::object()).value("causes", Json::array()))
@@ -251,7 +251,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   // The continue token of a list has expired.
   if (reply.status == 410) error.code = ErrorCode::unavailable;
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   const std::string message = text_of(document, "message");
   const auto says = [&message](const char* words) {
     return message.find(words) != std::string::npos;

@@ -116,7 +116,7 @@ std::optional<int64_t> expiry_of(std::string_view token) {
   std::replace(claims.begin(), claims.end(), '_', '/');
   while (claims.size() % 4 != 0) claims += '=';
   const auto text = base64_decode(claims);
-  const Json document = Json::parse(text.value_or(""), nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(text.value_or(""));
   const Json end = field_of(document, "exp");
   if (!end.is_number_integer()) return std::nullopt;
   return end.get<int64_t>();

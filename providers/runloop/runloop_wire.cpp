@@ -87,7 +87,7 @@ BackendSnapshot to_snapshot(const Json& document) {
 }
 
 std::optional<std::string> to_output(const ServerEvent& event) {
-  const Json data = Json::parse(event.data, nullptr, /*allow_exceptions=*/false);
+  const Json data = parse_answer(event.data);
   if (event.name == "error") throw not_its_api("runloop");
   std::string output = text_of(data, "output");
   if (output.empty()) return std::nullopt;

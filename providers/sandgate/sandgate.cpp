@@ -116,7 +116,7 @@ Task<void> SandgateProvider::kill(std::string id) {
   const HttpReply reply = co_await api_.send(std::move(call));
   if (reply.status == 204) co_return;
   if (reply.status == 200 || reply.status == 202) {
-    const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+    const Json document = parse_answer(reply.body);
     if (wire::to_backend_sandbox(document).state != BackendState::gone)
       throw not_its_api("sandgate");
     // A 200 or 202 may only mean that the wish was recorded, so the end is verified.
@@ -141,8 +141,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   auto events = co_await open_events(api_, std::move(call));
   const auto start = co_await events->next();
   if (start && start->name == "error") wire::to_process_event(*start);
-  const Json data =
-      start && start->name == "start" ? Json::parse(start->data, nullptr, false) : Json();
+  const Json data = start && start->name == "start" ? parse_answer(start->data) : Json();
   if (!data.is_object() || !data.contains("process_id") || !data["process_id"].is_string())
     throw Error(ErrorCode::unavailable, "sandgate did not start the process");
   co_return std::make_unique<SandgateProcess>(

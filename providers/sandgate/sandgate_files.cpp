@@ -38,7 +38,7 @@ std::string files_path(const std::string& id, const std::string& tail, const std
 
 // Reads an entry; a strong ETag in the headers becomes its revision.
 FileEntry entry_of(std::string_view text, const HttpFields& headers) {
-  FileEntry entry = wire::to_entry(Json::parse(text, nullptr, /*allow_exceptions=*/false));
+  FileEntry entry = wire::to_entry(parse_answer(text));
   const std::string_view tag = find_field(headers, "ETag").value_or("");
   const bool strong = tag.size() > 2 && tag.starts_with('"') && tag.ends_with('"');
   if (strong && tag.size() <= kLongestTag) entry.revision = tag.substr(1, tag.size() - 2);

@@ -48,7 +48,7 @@ ProcessExit to_exit(const Json& document) {
 OutputChunk to_chunk(const ServerEvent& event) {
   OutputChunk chunk;
   chunk.channel = event.name == "stderr" ? Channel::stderr_ : Channel::stdout_;
-  auto bytes = base64_decode(Json::parse(event.data).at("data").get<std::string>());
+  auto bytes = base64_decode(parse_answer(event.data).at("data").get<std::string>());
   if (!bytes) throw not_its_api("sandgate");
   chunk.bytes = std::move(*bytes);
   try {
@@ -279,10 +279,10 @@ std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
   return reading("sandgate", [&]() -> std::optional<ProcessEvent> {
     if (event.name == "stdout" || event.name == "stderr" || event.name == "pty")
       return ProcessEvent(to_chunk(event));
-    if (event.name == "exit") return ProcessEvent(to_exit(Json::parse(event.data)));
+    if (event.name == "exit") return ProcessEvent(to_exit(parse_answer(event.data)));
     if (event.name == "error") {
       const Error unknown(ErrorCode::unavailable, "sandgate lost the process");
-      throw error_of_problem("sandgate", Json::parse(event.data), unknown);
+      throw error_of_problem("sandgate", parse_answer(event.data), unknown);
     }
     return std::nullopt;
   });
@@ -292,11 +292,12 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
   return reading("sandgate", [&]() -> std::optional<FileChange> {
     if (event.name == "error") {
       const Error unknown(ErrorCode::unavailable, "sandgate lost the watch");
-      throw error_of_problem("sandgate", Json::parse(event.data), unknown);
+      throw error_of_problem("sandgate", parse_answer(event.data), unknown);
     }
     const auto kind = file_change_kind_from(event.name);
     if (!kind) return std::nullopt;
-    const Json data = Json::parse(event.data);
+    const Json data = parse_answer(event.data);
+    if (!data.is_object()) throw not_its_api("sandgate");
     return FileChange{.kind = *kind,
                       .path = text_of(data, "path"),
                       .from = text_of(data, "from"),
@@ -323,7 +324,7 @@ Descriptor to_descriptor(const Json& document) {
 // What is no problem document was said by something in between, which does not know what is there.
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error plain = error_of_status(provider, reply.status, reply.headers);
-  const Json problem = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json problem = parse_answer(reply.body);
   const bool is_problem = problem.is_object() && error_code_from(text_of(problem, "code"));
   if (is_problem) return error_of_problem(provider, problem, plain);
   constexpr std::array kOfAnybody{ErrorCode::too_large, ErrorCode::rate_limited,

@@ -109,7 +109,7 @@ WebSocket::Message to_resize(PtySize size) {
 Event to_event(const WebSocket::Message& message, bool pty) {
   if (message.text) {
     // Other text messages are notices about ports and the session.
-    const Json notice = Json::parse(message.bytes, nullptr, /*allow_exceptions=*/false);
+    const Json notice = parse_answer(message.bytes);
     if (text_of(notice, "type") != "exit") return {};
     const Json code = notice.value("exit_code", Json());
     if (!code.is_number_integer()) throw not_its_api("sprites");
@@ -143,7 +143,7 @@ std::optional<Session> to_session(const Json& document, const std::string& name)
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (error.code != ErrorCode::rate_limited) return error;
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   // This limit applies until another sprite ends, so waiting does not help.
   if (text_of(document, "error") == "concurrent_sprite_limit_exceeded")
     error.code = ErrorCode::no_capacity;

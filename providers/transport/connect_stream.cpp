@@ -1,6 +1,7 @@
 #include "providers/transport/connect_stream.hpp"
 
 #include "gateway/core/utf8.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate::connect {
 namespace {
@@ -52,7 +53,7 @@ void EnvelopeSplitter::add(std::string_view bytes) {
     if (length > max_message_) throw broken("sent an endless record");
     if ((flags & ~kLastFlag) != 0) throw broken("sent a record of a form that was not asked for");
     if (rest.size() - kHeadSize < length) break;
-    Json json = Json::parse(rest.substr(kHeadSize, length), nullptr, /*allow_exceptions=*/false);
+    Json json = parse_answer(rest.substr(kHeadSize, length));
     if (!json.is_object()) throw broken("sent a record that is no object");
     messages_.push_back({flags == kLastFlag, std::move(json)});
     at += kHeadSize + length;
@@ -99,7 +100,7 @@ Error error_of(std::string_view provider, const Json& document) {
 }
 
 Error read_error(std::string_view provider, const HttpReply& reply) {
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   const bool named =
       document.is_object() && document.contains("code") && document["code"].is_string();
   return named ? error_of(provider, document)

@@ -8,6 +8,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/utf8.hpp"
 #include "providers/byte_sources.hpp"
+#include "providers/vendor_json.hpp"
 
 namespace sandgate {
 namespace {
@@ -91,7 +92,7 @@ void collect_codes(const Json& document, int depth, std::vector<std::string>& co
 std::string loggable(const std::string& body, bool sent) {
   if (!sent) return to_utf8(body.substr(0, kLoggedBody));
   std::vector<std::string> codes;
-  collect_codes(Json::parse(body, nullptr, /*allow_exceptions=*/false), kCodeDepth, codes);
+  collect_codes(parse_answer(body), kCodeDepth, codes);
   std::string text;
   for (const std::string& code : codes) text.append(text.empty() ? "" : " ").append(code);
   return text;
@@ -237,7 +238,7 @@ Task<Json> RestApi::call(RestCall call) {
   const HttpReply reply = co_await send(std::move(call));
   if (!is_success(reply.status)) throw failure(reply, path, sent);
   if (reply.body.empty()) co_return Json();
-  Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  Json document = parse_answer(reply.body);
   if (document.is_discarded())
     throw named(Error(ErrorCode::unavailable, target_.provider + " sent no valid JSON"),
                 target_.provider);

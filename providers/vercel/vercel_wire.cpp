@@ -178,7 +178,7 @@ Json to_terminal(const Command& command, const std::string& cwd) {
 }
 
 std::optional<int> to_terminal_end(const std::string& message) {
-  const Json document = Json::parse(message, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(message);
   if (text_of(document, "type") != "exit") return std::nullopt;
   const auto status = exit_status_of(document, "code");
   if (!status) throw not_its_api("vercel");
@@ -217,7 +217,7 @@ LogLine to_command(const Json& document) {
 }
 
 LogLine to_log_line(const std::string& line) {
-  const Json document = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(line);
   if (document.is_object() && document.contains("command")) return to_command(document);
   const std::string stream = text_of(document, "stream");
   if (stream == "error") throw Error(ErrorCode::unavailable, "vercel ended the command's output");
@@ -228,7 +228,7 @@ LogLine to_log_line(const std::string& line) {
 
 Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
-  const Json document = Json::parse(reply.body, nullptr, /*allow_exceptions=*/false);
+  const Json document = parse_answer(reply.body);
   const Json detail = field_of(document, "error");
   const std::string code = text_of(detail, "code");
   if (code == "sandbox_stopping" || code == "sandbox_snapshotting")

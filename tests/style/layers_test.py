@@ -197,6 +197,15 @@ def check_money(path, text):
         report(path, code.count("\n", 0, match.start()) + 1, f"floating point: {match.group()}")
 
 
+def check_answers(path, text):
+    """What a server sends may be nested so deep that copying it exhausts the stack."""
+    if not path.startswith("providers/") or path == "providers/vendor_json.cpp":
+        return
+    code = without_comments(text)
+    for match in re.finditer(r"\bJson::parse\(", code):
+        report(path, code.count("\n", 0, match.start()) + 1, "use parse_answer(), which bounds the nesting")
+
+
 def check_ranges(path, text):
     """A loop over `*call()` or `call()[i]` goes on after what the call returned is gone."""
     code = blanked(text)
@@ -292,7 +301,7 @@ def main():
             text = file.read()
         count += 1
         for check in (check_includes, check_header, check_size, check_functions, check_vendors,
-                      check_money, check_ranges, check_names):
+                      check_money, check_answers, check_ranges, check_names):
             check(path, text)
         check_unnamed(seen, path, text)
         check_types(types, path, text)
