@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "providers/blaxel/blaxel_process.hpp"
+#include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
 #include "providers/shell/shell_command.hpp"
@@ -126,7 +127,8 @@ Task<void> BlaxelProvider::extend(std::string id, std::chrono::seconds ttl) {
   RestCall call{.method = "PUT",
                 .path = blaxel::box_path(id),
                 .json = blaxel::with_ttl(std::move(document), ttl, SystemClock().now())};
-  co_await api_.call(std::move(call));
+  const auto extended = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&extended)) throw refused_extension(*error);
 }
 
 Task<std::string> BlaxelProvider::url_of(std::string id) {

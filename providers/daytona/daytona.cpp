@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "providers/daytona/daytona_process.hpp"
+#include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
 
@@ -127,7 +128,8 @@ Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
       std::chrono::system_clock::now() - *box->sandbox.created_at + ttl;
   const auto minutes = static_cast<int64_t>(std::ceil(age.count()));
   RestCall call{.method = "POST", .path = daytona_path(id) + "/ttl/" + std::to_string(minutes)};
-  co_await api_.call(std::move(call));
+  const auto extended = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&extended)) throw refused_extension(*error);
 }
 
 void DaytonaProvider::remember(const daytona::Box& box) {

@@ -1,5 +1,6 @@
 #include "providers/opensandbox/opensandbox.hpp"
 
+#include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox/opensandbox_process.hpp"
 #include "providers/sandbox_pages.hpp"
@@ -141,7 +142,7 @@ Task<void> OpenSandboxProvider::extend(std::string id, std::chrono::seconds ttl)
   const auto outcome = co_await attempt(std::move(renewing));
   // A conflict means that the sandbox lives longer already: the expiry only moves forward.
   const auto* error = std::get_if<Error>(&outcome);
-  if (error && error->code != ErrorCode::conflict) throw *error;
+  if (error && error->code != ErrorCode::conflict) throw refused_extension(*error);
 }
 
 Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {

@@ -1,4 +1,5 @@
 #include "gateway/core/log.hpp"
+#include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/vercel/vercel.hpp"
@@ -126,7 +127,9 @@ Task<void> VercelProvider::extend(std::string id, std::chrono::seconds ttl) {
   if (missing < kVercelExtension) co_return;
   RestCall call{
       .method = "POST", .path = "/extend-timeout", .json = Json{{"duration", missing.count()}}};
-  co_await this->call(std::move(id), std::move(call));
+  const auto extended = co_await attempt(this->call(std::move(id), std::move(call)));
+  if (const auto* error = std::get_if<Error>(&extended))
+    throw refused_extension(*error, box->session.ends_at);
 }
 
 }  // namespace sandgate
