@@ -1,23 +1,23 @@
 #include "providers/daytona/daytona.hpp"
+#include "providers/growing_pause.hpp"
 
 // Pause and resume of DaytonaProvider are the vendor's stop and start, which keep the disk.
 namespace sandgate {
 namespace {
 
-constexpr auto kStatePoll = std::chrono::milliseconds(200);
 constexpr auto kDaytonaDeadline = std::chrono::seconds(60);
-constexpr int kStatePolls = 900;
+constexpr auto kDaytonaPatience = std::chrono::minutes(3);
 
 }  // namespace
 
 Task<void> DaytonaProvider::until(std::string id, BackendState state) {
-  for (int poll = 0; poll < kStatePolls; ++poll) {
+  const auto limit = std::chrono::steady_clock::now() + kDaytonaPatience;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
     if (box->failed) throw Error(ErrorCode::unavailable, "daytona reports the sandbox as failed");
     const bool there = state == BackendState::running ? box->started : box->sandbox.state == state;
     if (there) co_return;
-    co_await sleep_for(kStatePoll);
   }
   throw Error(ErrorCode::timeout, "daytona did not change the sandbox's state in time");
 }

@@ -1,12 +1,12 @@
+#include "providers/growing_pause.hpp"
 #include "providers/runloop/runloop.hpp"
 
 // Suspend, resume and disk snapshots of RunloopProvider. All keep the disk only.
 namespace sandgate {
 namespace {
 
-constexpr auto kRunloopPoll = std::chrono::milliseconds(200);
 constexpr auto kRunloopDeadline = std::chrono::seconds(60);
-constexpr int kRunloopPolls = 900;
+constexpr auto kRunloopPatience = std::chrono::minutes(3);
 
 Error too_slow() {
   return Error(ErrorCode::timeout, "runloop did not change the sandbox's state in time");
@@ -29,12 +29,12 @@ Task<void> RunloopProvider::turn(std::string id, std::string verb, BackendState 
     if (!box) throw Error::not_found("sandbox", id);
     if (state == BackendState::running ? box->suspended : box->running) throw *error;
   }
-  for (int poll = 0; poll < kRunloopPolls; ++poll) {
+  const auto limit = std::chrono::steady_clock::now() + kRunloopPatience;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
     const bool there = state == BackendState::running ? box->running : box->suspended;
     if (there) co_return;
-    co_await sleep_for(kRunloopPoll);
   }
   throw too_slow();
 }
@@ -61,13 +61,13 @@ Task<BackendSnapshot> RunloopProvider::snapshot(std::string id, std::string snap
     const Json document = co_await api_.post(path, std::move(body));
     taken = runloop::to_snapshot(document);
   }
-  for (int poll = 0; poll < kRunloopPolls; ++poll) {
+  const auto limit = std::chrono::steady_clock::now() + kRunloopPatience;
+  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     RestCall call{.path = snapshot_path(taken->backend_id) + "/status"};
     const Json document = co_await api_.call(std::move(call));
     const Json status = field_of(document, "status");
     if (status == "complete") co_return *taken;
     if (status != "in_progress") throw Error(ErrorCode::unavailable, "runloop lost the snapshot");
-    co_await sleep_for(kRunloopPoll);
   }
   throw too_slow();
 }
