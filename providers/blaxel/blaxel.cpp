@@ -73,14 +73,14 @@ Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
 }
 
 // Creates are asynchronous: an accepted sandbox may not run yet.
-Task<BackendSandbox> BlaxelProvider::started(std::optional<blaxel::Box> box) {
-  for (GrowingPause pause; box && !box->running;) {
+Task<BackendSandbox> BlaxelProvider::started(std::string name, std::optional<blaxel::Box> box) {
+  for (GrowingPause pause; box && box->sandbox.state != BackendState::gone;) {
+    if (box->running) co_return std::move(box->sandbox);
     co_await pause.wait();
-    const std::string name = box->sandbox.backend_id;
     box = co_await box_of(name);
   }
-  if (!box) throw Error(ErrorCode::no_capacity, "blaxel could not start the sandbox");
-  co_return std::move(box->sandbox);
+  co_await kill(name);
+  throw Error(ErrorCode::no_capacity, "blaxel could not start the sandbox");
 }
 
 Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
@@ -95,7 +95,7 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
   };
   auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
   if (!box) box = co_await box_of(spec.sandbox_id);
-  BackendSandbox sandbox = co_await started(std::move(box));
+  BackendSandbox sandbox = co_await started(spec.sandbox_id, std::move(box));
   // A fork inherits its origin's time to live. Sandgate enforces its own, so a failure is not
   // fatal.
   if (!fork) co_return sandbox;
@@ -114,7 +114,11 @@ Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sand
 }
 
 Task<std::vector<BackendSandbox>> BlaxelProvider::list() {
-  return list_pages(api_, "/sandboxes?limit=200", &blaxel::to_page);
+  std::vector<BackendSandbox> failed;
+  auto read = [&failed](const Json& document) { return blaxel::to_page(document, failed); };
+  auto all = co_await list_pages(api_, "/sandboxes?limit=200", read);
+  all.insert(all.end(), failed.begin(), failed.end());
+  co_return all;
 }
 
 Task<void> BlaxelProvider::kill(std::string id) {

@@ -55,7 +55,8 @@ class BlaxelProvider : public ShellProvider {
 
  private:
   Task<std::optional<blaxel::Box>> box_of(std::string name);
-  Task<BackendSandbox> started(std::optional<blaxel::Box> box);
+  // Waits until the accepted sandbox runs; removes one that fails.
+  Task<BackendSandbox> started(std::string name, std::optional<blaxel::Box> box);
   Task<std::string> url_of(std::string id);
   Task<std::optional<blaxel::Snapshot>> named_snapshot(std::string snapshot_id);
   // Waits until the snapshot can be restored.

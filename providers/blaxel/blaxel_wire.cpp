@@ -83,6 +83,7 @@ Box to_box(const Json& document) {
     const std::string status = document.at("status").get<std::string>();
     box.running = status == "DEPLOYED";
     box.archived = status == "ARCHIVED";
+    box.failed = status == "FAILED";
     if (status.ends_with("ARCHIVING") || box.archived) {
       box.sandbox.state = BackendState::paused;
       box.sandbox.kept = Keeps::disk;
@@ -93,10 +94,13 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document) {
+SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
   SandboxPage page;
-  for (const Json& item : list_of("blaxel", document, "data"))
-    page.sandboxes.push_back(to_box(item).sandbox);
+  for (const Json& item : list_of("blaxel", document, "data")) {
+    Box box = to_box(item);
+    const bool left = box.failed && !box.sandbox.sandbox_id.empty();
+    (left ? failed : page.sandboxes).push_back(std::move(box.sandbox));
+  }
   page.next = next_query("cursor", text_of(document.value("meta", Json()), "nextCursor"));
   return page;
 }

@@ -28,10 +28,11 @@ struct Box {
   BackendSandbox sandbox;  // gone: only the record of a failed or ended sandbox is left
   std::string url;  // of its own server; empty: unknown
   bool running = false, archived = false;  // neither: in a transition, or gone
+  bool failed = false;  // its record stays until it is deleted
 };
 Box to_box(const Json& document);
-// Reads one page of the list.
-SandboxPage to_page(const Json& document);
+// Reads one page of the list. Failed sandboxes of Sandgate are added to `failed`, as gone.
+SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
 
 // Returns a sandbox's document, to be written back, with a time to live that ends `ttl` after
 // `now`. The vendor counts it from the creation.

@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/ids.hpp"
+#include "providers/blaxel/blaxel.hpp"
 #include "tests/support/live_loop.hpp"
+#include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 // What the adapter does for an account that may take snapshots; the others do not declare them.
@@ -80,6 +82,35 @@ TEST_F(BlaxelSnapshots, ARepeatAfterALostAnswerWaitsUntilTheSnapshotIsThere) {
   const BackendSandbox fork = create(take().backend_id);
   loop_.run(provider().kill(fork.backend_id));
   loop_.run(provider().kill(first.backend_id));
+}
+
+HttpReply blaxel_box(const std::string& name, const char* status) {
+  const Json box{{"metadata", {{"name", name}}}, {"status", status}};
+  return {200, {}, box.dump()};
+}
+
+TEST(BlaxelAccount, WhatFailedIsRemovedOrLeftToBeKilled) {
+  LiveLoop loop;
+  ScriptedClient client;
+  const auto provider = std::make_shared<BlaxelProvider>(client, loop.executor(), BlaxelSettings{});
+  CreateSpec spec{.sandbox_id = SandboxId::make().value,
+                  .network = {.fallback = NetworkDefault::allow}};
+  const std::string name = spec.sandbox_id;
+  for (const char* first : {"DEPLOYING", "FAILED"}) {
+    client.script({blaxel_box(name, first)});
+    client.always(blaxel_box(name, "FAILED"));
+    const auto made = loop.run(attempt(provider->create(spec)));
+    ASSERT_TRUE(std::holds_alternative<Error>(made));
+    EXPECT_EQ(std::get<Error>(made).code, ErrorCode::no_capacity);
+    EXPECT_EQ(client.last().method, "DELETE");
+  }
+  const Json ours = Json::parse(blaxel_box(name, "FAILED").body);
+  const Json other = Json::parse(blaxel_box("theirs", "FAILED").body);
+  client.always({200, {}, Json{{"data", Json::array({ours, other})}}.dump()});
+  const auto listed = loop.run(provider->list());
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].backend_id, name);
+  EXPECT_EQ(listed[0].state, BackendState::gone);
 }
 
 }  // namespace
