@@ -163,6 +163,22 @@ void keep_limits_of_others(Filter& filter) {
              {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
+// The scheduling calls check user ids, and root inside has the agent's: with as many capabilities
+// as the agent it could give it the lowest priority or a single processor, then keep that busy.
+void keep_scheduling_of_agent(Filter& filter) {
+  constexpr uint64_t kAgent = 1, kIoOfProcess = 1, kIoOfUser = 3;
+  const auto first_is = [](uint64_t value) { return SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value); };
+  const auto second_is_agent = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kAgent);
+  for (const char* name :
+       {"sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"})
+    filter.add(SCMP_ACT_ERRNO(EPERM), name, {first_is(kAgent)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "setpriority", {first_is(PRIO_PROCESS), second_is_agent});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfProcess), second_is_agent});
+  // Of all processes of a user, the agent's included.
+  filter.add(SCMP_ACT_ERRNO(EPERM), "setpriority", {first_is(PRIO_USER)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfUser)});
+}
+
 // Options that let a socket hold kernel memory for which no control group is charged: queues of
 // errors and of sent packets with their times, keys of TCP segments, options of IPv6.
 void refuse_uncharged_options(Filter& filter) {
@@ -221,6 +237,7 @@ Fd compile_arguments() {
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
   keep_core_limit(filter);
   keep_limits_of_others(filter);
+  keep_scheduling_of_agent(filter);
   return filter.program("arguments");
 }
 

@@ -124,6 +124,18 @@ constexpr Attack kPythonAttacks[] = {
      "  print('broken')\n"
      "except OSError: print('refused')",
      "seccomp"},
+    {"another turn for the agent",
+     // In turn, so that the control changes no more than it must.
+     "def done(change, *words):\n"
+     "  try: return change(*words) in (None, 0)\n"
+     "  except OSError: return False\n"
+     "high = 1 << 40\n"
+     "print('broken' if done(os.setpriority, os.PRIO_PROCESS, 1, 19) or\n"
+     "  done(os.setpriority, os.PRIO_USER, 0, 19) or done(call, 141, high, 1 | high, 19) or\n"
+     "  done(os.sched_setscheduler, 1, os.SCHED_IDLE, os.sched_param(0)) or\n"
+     "  done(os.sched_setaffinity, 1, {0}) or done(call, 251, 1, 1, 3 << 13) or\n"
+     "  done(call, 251, 3, 0, 3 << 13) else 'refused')",
+     "seccomp,capabilities"},
     {"a userfaultfd", "print('broken' if call(323, 1) >= 0 else 'refused')", "seccomp"},
     {"a key in a keyring",
      "print('broken' if call(248, b'user', b'sandgate', b'x', 1, -2) > 0 else 'refused')",
