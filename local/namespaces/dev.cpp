@@ -82,7 +82,7 @@ void mount_dev_parts(const LaunchSpec& spec, int root) {
 
   NewFilesystem tmpfs("tmpfs");
   tmpfs.set("size", std::to_string(spec.shm_bytes).c_str());
-  // Each may have 128 KiB of access control lists, for which no control group is charged.
+  // Each may have two access control lists, for which no control group is charged.
   if (stands(spec, "shm_inodes")) tmpfs.set("nr_inodes", "2048");
   tmpfs.set("mode", "1777");
   Fd shm = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);

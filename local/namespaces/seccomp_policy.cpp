@@ -200,6 +200,22 @@ void refuse_uncharged_options(Filter& filter) {
         {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
 }
 
+// Memory limits do not cover huge pages.
+void refuse_huge_pages(Filter& filter) {
+  forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
+  forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
+  forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
+}
+
+// A file in memory keeps its access control list of up to 64 KiB in memory that no control group is
+// charged for. With 1000 bytes (124 entries) that is less than what the file itself is charged.
+// ext4 has no room for more than 4 KiB and answers the same.
+void shorten_attributes(Filter& filter) {
+  constexpr uint64_t kMostBytes = 1000;
+  for (const char* name : {"setxattr", "lsetxattr", "fsetxattr"})
+    filter.add(SCMP_ACT_ERRNO(ENOSPC), name, {SCMP_A3(SCMP_CMP_GT, kMostBytes)});
+}
+
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
   // The low byte of clone's flags is the exit signal, so CLONE_NEWTIME applies only to unshare.
@@ -231,13 +247,11 @@ Fd compile_arguments() {
              {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
   refuse_uncharged_options(filter);
-  // Memory limits do not cover huge pages.
-  forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
-  forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
-  forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
+  refuse_huge_pages(filter);
   keep_core_limit(filter);
   keep_limits_of_others(filter);
   keep_scheduling_of_agent(filter);
+  shorten_attributes(filter);
   return filter.program("arguments");
 }
 
