@@ -18,6 +18,8 @@ namespace {
 
 constexpr int kMostSockets = 64;
 constexpr int kMostFilters = 256;
+// Of all kinds; each could be a UDP socket that gathers 64 KiB.
+constexpr int kMostGathering = 512;
 // The sandbox's own filters, which every thread inherits.
 constexpr int kOwnFilters = 2;
 // Pause between two answers: nearly all calls let through are made by then.
@@ -36,6 +38,17 @@ std::optional<int> netlink_sockets() {
     int sockets = 0;
     if (columns >> name >> object_size >> sockets && name == "NETLINK") return sockets;
   }
+  return std::nullopt;
+}
+
+// The number of sockets of this network namespace. Sockets by protocol would leave out UDP sockets
+// that were disconnected, which keep what they have gathered.
+std::optional<int> all_sockets() {
+  std::ifstream counts("/proc/self/net/sockstat");
+  std::string first, second;
+  int sockets = 0;
+  if (counts >> first >> second >> sockets && first == "sockets:" && second == "used")
+    return sockets;
   return std::nullopt;
 }
 
@@ -80,11 +93,18 @@ std::optional<int> seccomp_filters() {
   return failure ? std::nullopt : std::optional(filters);
 }
 
-// How many more there may be.
+// How many more there may be of what a call makes.
 int room_for(int system_call) {
-  if (system_call == SYS_seccomp) return kMostFilters - seccomp_filters().value_or(kMostFilters);
-  const auto sockets = system_call == SYS_listen ? listening_sockets() : netlink_sockets();
-  return kMostSockets - sockets.value_or(kMostSockets);
+  switch (system_call) {
+    case SYS_seccomp:
+      return kMostFilters - seccomp_filters().value_or(kMostFilters);
+    case SYS_listen:
+      return kMostSockets - listening_sockets().value_or(kMostSockets);
+    case SYS_socket:
+      return kMostSockets - netlink_sockets().value_or(kMostSockets);
+    default:  // sends with MSG_MORE; the sender is among the sockets
+      return kMostGathering + 1 - all_sockets().value_or(kMostGathering + 1);
+  }
 }
 
 struct ThreadStatus {
@@ -113,7 +133,8 @@ ThreadStatus status_of(pid_t thread) {
 
 // Whether a thread that was let go on with its call has made it. Neither that it was scheduled nor
 // that it was interrupted shows that; on the way to and in these calls a thread sleeps
-// uninterruptibly (D) only, so one in another state has left them.
+// uninterruptibly (D) only, so one in another state has left them, or waits in a send by a socket
+// that is counted already.
 bool has_made_it(const ThreadStatus& now, int64_t ticks_before) {
   const bool on_its_way = now.state == 'R' || now.state == 'D';
   return !now.is_there || !on_its_way || now.ticks - ticks_before >= kEnoughTicks;

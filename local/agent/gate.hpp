@@ -10,10 +10,11 @@ namespace sandgate::agent {
 // Limits kernel objects of a sandbox that no control group accounts for. At a time a sandbox may
 // have 64 netlink sockets (plenty for programs that list network interfaces), 64 listening TCP
 // sockets (each holds a queue of unaccepted connections) and 256 seccomp filters over all its
-// threads, not counting those it started with. A call beyond a limit fails with EMFILE, as does
-// every call while the objects cannot be counted. A call that was let through counts as an object
-// of its own until its thread has certainly made it. One that only such calls leave no room for
-// waits up to a second.
+// threads, not counting those it started with; and it may send with MSG_MORE, which lets a UDP
+// socket gather 64 KiB, while it has at most 512 sockets of any kind. A call beyond a limit fails
+// with EMFILE, as does every call while the objects cannot be counted. A call that was let through
+// counts as an object of its own until its thread has certainly made it. One that only such calls
+// leave no room for waits up to a second.
 class Gate {
  public:
   // `requests`: the seccomp notification descriptor that reports each guarded call; owned. -1: no

@@ -106,6 +106,19 @@ void allow_sockets(Filter& filter) {
   filter.add(SCMP_ACT_ALLOW, "socketpair", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
 }
 
+// Limited by the agent's Gate with MSG_MORE: no control group is charged for what a UDP socket
+// gathers until its datagram is whole. The filter does not see a socket's kind.
+void allow_sends(Filter& filter) {
+  const auto allow = [&](const char* name, unsigned flags) {
+    filter.add(SCMP_ACT_ALLOW, name, {scmp_arg_cmp{flags, SCMP_CMP_MASKED_EQ, MSG_MORE, 0}});
+    filter.add(SCMP_ACT_NOTIFY, name,
+               {scmp_arg_cmp{flags, SCMP_CMP_MASKED_EQ, MSG_MORE, MSG_MORE}});
+  };
+  allow("sendto", 3);
+  allow("sendmsg", 2);
+  allow("sendmmsg", 3);
+}
+
 // Allows Linux, BSD and their two 32-bit variants, and the query of the current value: none of them
 // changes address space randomization.
 void allow_personalities(Filter& filter) {
@@ -128,6 +141,7 @@ Fd compile_calls(bool debug, bool asks) {
     filter.add(allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOSYS), number);
   }
   allow_sockets(filter);
+  allow_sends(filter);
   // Limited by the agent's Gate: no control group is charged for the memory they use.
   for (const char* name : {"listen", "seccomp"})
     filter.add(asks ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, name);
@@ -180,9 +194,10 @@ void keep_scheduling_of_agent(Filter& filter) {
 }
 
 // Options that let a socket hold kernel memory for which no control group is charged: queues of
-// errors and of sent packets with their times, keys of TCP segments, options of IPv6.
+// errors and of sent packets with their times, keys of TCP segments, options of IPv6, datagrams
+// that are gathered (see allow_sends).
 void refuse_uncharged_options(Filter& filter) {
-  constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6;
+  constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6, kUdpCork = 1;
   // Reports success: the C library's resolver gives up its socket on an error.
   for (const auto& [level, option] :
        {std::pair<uint64_t, uint64_t>{IPPROTO_IP, IP_RECVERR}, {IPPROTO_IPV6, IPV6_RECVERR}})
@@ -194,6 +209,7 @@ void refuse_uncharged_options(Filter& filter) {
                                       {IPPROTO_TCP, TCP_MD5SIG},
                                       {IPPROTO_TCP, TCP_MD5SIG_EXT},
                                       {IPPROTO_TCP, kFirstAuthentication},
+                                      {IPPROTO_UDP, kUdpCork},
                                       {IPPROTO_IPV6, kIpv6Options}})
     filter.add(
         SCMP_ACT_ERRNO(EPERM), "setsockopt",

@@ -1,4 +1,6 @@
 // Kernel memory that a sandbox could hold although no control group counts it.
+#include <cstdlib>
+
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/local/namespaces/weak_node.hpp"
 
@@ -39,6 +41,44 @@ TEST_F(UnchargedMemoryTest, AttributesOfFilesAreShort) {
       "    print(tried(size, path), tried(size, path, follow_symlinks=False), tried(size, file))\n";
   EXPECT_EQ(python(attempts).out, "set set set\nENOSPC ENOSPC ENOSPC\n");
   EXPECT_EQ(unfiltered(attempts), "set set set\nset set set\n") << "the control";
+}
+
+// A UDP socket gathers up to 64 KiB before it sends, and keeps that when it is disconnected.
+constexpr const char* kGather =
+    "import ctypes, errno, socket\n"
+    "libc, nowhere = ctypes.CDLL(None), bytes(16)\n"
+    "kept = []\n"
+    "try:\n"
+    "    while len(kept) < 900:\n"
+    "        kept.append(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))\n"
+    "        kept[-1].sendto(bytes(60000), socket.MSG_MORE, ('127.0.0.1', 9))\n"
+    "        libc.connect(kept[-1].fileno(), nowhere, 16)\n"
+    "except OSError as error: assert error.errno == errno.EMFILE, error\n"
+    "print(len(kept))\n";
+
+TEST_F(UnchargedMemoryTest, FewSocketsGatherDatagrams) {
+  const ExecResult result = python(kGather);
+  const int sockets = std::atoi(result.out.c_str());
+  EXPECT_GT(sockets, 400) << result.out << result.err;
+  EXPECT_LE(sockets, 513);
+  EXPECT_EQ(unfiltered(kGather), "900\n") << "the control";
+  const char* cork =
+      "import socket\n"
+      "try: socket.socket(socket.AF_INET, socket.SOCK_DGRAM).setsockopt(17, 1, 1)\n"
+      "except OSError as error: print(error.errno)\n"
+      "else: print('set')\n";
+  EXPECT_EQ(python(cork).out, "1\n");
+  EXPECT_EQ(unfiltered(cork), "set\n") << "the control";
+}
+
+TEST_F(UnchargedMemoryTest, OrdinaryProgramsSendInPieces) {
+  EXPECT_EQ(python("import socket\n"
+                   "here = socket.socket(); here.bind(('127.0.0.1', 0)); here.listen(1)\n"
+                   "one = socket.create_connection(here.getsockname()); other = here.accept()[0]\n"
+                   "one.send(b'in ', socket.MSG_MORE); one.sendmsg([b'pieces'])\n"
+                   "print(other.recv(9, socket.MSG_WAITALL))\n")
+                .out,
+            "b'in pieces'\n");
 }
 
 }  // namespace
