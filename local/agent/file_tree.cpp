@@ -17,9 +17,20 @@ namespace {
 constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 constexpr size_t kCopyBytes = 1 << 30;  // per call
 
+Error not_copied() { return Error::invalid("/from", "holds a device, socket or pipe"); }
+
+// It may have been replaced since it was found, by a pipe for example, whose opening would wait.
+Fd open_found(const Place& place, const std::string& path) {
+  struct stat info;
+  Fd file(
+      open_safely(place.directory.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
+  if (!file || ::fstat(file.get(), &info) != 0) throw path_error(path);
+  if (!S_ISREG(info.st_mode)) throw not_copied();
+  return file;
+}
+
 void copy_file(const Place& from, const Place& to, mode_t mode, const std::string& path) {
-  const Fd in(open_safely(from.directory.get(), from.name.c_str(), O_RDONLY | O_NOFOLLOW));
-  if (!in) throw path_error(path);
+  const Fd in = open_found(from, path);
   const Fd out(open_safely(to.directory.get(), to.name.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!out) throw path_error(path);
@@ -147,7 +158,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
     throw path_error(path);
   if (S_ISREG(info.st_mode)) return copy_file(from, to, info.st_mode, path);
   if (S_ISLNK(info.st_mode)) return copy_link(from, to, path);
-  if (!S_ISDIR(info.st_mode)) throw Error::invalid("/from", "holds a device, socket or pipe");
+  if (!S_ISDIR(info.st_mode)) throw not_copied();
   if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
   const Fd source = open_directory(from, path), target = open_directory(to, path);
   for (const std::string& name : names_in(source, kMostNames, path))

@@ -114,5 +114,23 @@ TEST_F(FileRacesTest, NewProcessesAreClosedUntilTheyRunTheirProgram) {
       "done");
 }
 
+// A file that becomes a pipe once it was found: whoever opens that for reading waits for a writer.
+TEST_F(FileRacesTest, ACopyWaitsForNoPipe) {
+  node().write(id(), "/home/user/turn.py",
+               "import os\nos.chdir('/home/user')\n"
+               "while True:\n"
+               "  os.mkfifo('new'); os.rename('new', 'turning')\n"
+               "  open('new', 'w').close(); os.rename('new', 'turning')\n");
+  shell("setsid python3 turn.py >/dev/null 2>&1 & sleep 0.2");
+  for (int i = 0; i < 200; ++i) {
+    try {
+      run(node().provider().move(id(), "/home/user/turning", "/dev/shm/turned"));
+    } catch (const Error& error) {
+      ASSERT_NE(error.code, ErrorCode::timeout) << i;
+    }
+  }
+  shell("pkill -f turn.py; rm -f turn.py turning new /dev/shm/turned; true");
+}
+
 }  // namespace
 }  // namespace sandgate::test
