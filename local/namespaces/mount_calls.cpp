@@ -60,11 +60,17 @@ void attach_mount(int mount, int target) {
         "attach mount");
 }
 
-Fd open_below(int root, const char* path, int flags, const char* step) {
+Fd try_open_below(int root, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC | O_NOFOLLOW;
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_SYMLINKS;
-  return check_fd(static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how)), step);
+  return Fd(static_cast<int>(syscall(SYS_openat2, root, path, &how, sizeof how)));
+}
+
+Fd open_below(int root, const char* path, int flags, const char* step) {
+  Fd opened = try_open_below(root, path, flags);
+  if (!opened) throw StepError(step, errno);
+  return opened;
 }
 
 Fd make_directory_below(int root, const char* name, unsigned mode, const char* step) {

@@ -37,6 +37,8 @@ void attach_mount(int mount, int target);
 // Opens an existing path below `root`, without following symlinks or leaving `root`. Throws
 // StepError(step).
 Fd open_below(int root, const char* path, int flags, const char* step);
+// As open_below(); empty, with errno, on failure.
+Fd try_open_below(int root, const char* path, int flags);
 
 // Opens a directory directly in `root`, as open_below() does, and makes it first if missing.
 Fd make_directory_below(int root, const char* name, unsigned mode, const char* step);

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/vfs.h>
 
-#include <string>
+#include <utility>
 
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -28,24 +28,38 @@ constexpr const char* kMasked[] = {
     "zoneinfo",   "dynamic_debug"};
 constexpr const char* kReadOnly[] = {"irq", "sys"};
 
-// Empty when this kernel has no such entry.
+// Empty when this kernel has no such entry, as is usual for a quarter of the names.
 Fd open_entry(int proc, const char* name) {
-  try {
-    return open_below(proc, name, O_PATH, "open /proc entry");
-  } catch (const StepError& error) {
-    if (error.number == ENOENT) return Fd();
-    throw;
-  }
+  Fd entry = try_open_below(proc, name, O_PATH);
+  if (!entry && errno != ENOENT) throw StepError("open /proc entry", errno);
+  return entry;
 }
 
-void mask(int proc, const char* name, int null_device, int empty_directory) {
-  Fd entry = open_entry(proc, name);
+// Lays read-only copies of one file or directory over entries. The first is made read-only, and the
+// others are copied from it.
+class Covers {
+ public:
+  explicit Covers(Fd source) : source_(std::move(source)) {}
+
+  void lay_over(int entry) {
+    Fd cover = clone_mount(source_.get());
+    if (!is_read_only_) set_mount_attributes(cover.get(), MOUNT_ATTR_RDONLY);
+    attach_mount(cover.get(), entry);
+    source_ = std::move(cover);
+    is_read_only_ = true;
+  }
+
+ private:
+  Fd source_;
+  bool is_read_only_ = false;
+};
+
+void mask(int proc, const char* name, Covers& files, Covers& directories) {
+  const Fd entry = open_entry(proc, name);
   if (!entry) return;
   struct stat status {};
   check(fstatat(entry.get(), "", &status, AT_EMPTY_PATH), "stat /proc entry");
-  Fd cover = clone_mount(S_ISDIR(status.st_mode) ? empty_directory : null_device);
-  set_mount_attributes(cover.get(), MOUNT_ATTR_RDONLY);
-  attach_mount(cover.get(), entry.get());
+  (S_ISDIR(status.st_mode) ? directories : files).lay_over(entry.get());
 }
 
 void make_read_only(int proc, const char* name) {
@@ -68,10 +82,11 @@ void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
   if (kind.f_type != PROC_SUPER_MAGIC) throw StepError("verify /proc", EINVAL);
   attach_mount(proc.get(),
                make_directory_below(root.root.get(), "proc", 0555, "mount point /proc").get());
-  Fd null_device = open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null");
+  Covers files(open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null"));
+  Covers directories(check_fd(fcntl(root.empty.get(), F_DUPFD_CLOEXEC, 0), "empty directory"));
   for (const char* name : kMasked) {
     if (!stands(spec, "proc_masks")) break;
-    mask(proc.get(), name, null_device.get(), root.empty.get());
+    mask(proc.get(), name, files, directories);
   }
   for (const char* name : kReadOnly) {
     if (stands(spec, "proc_read_only")) make_read_only(proc.get(), name);
