@@ -26,10 +26,10 @@ void check_name(const std::string& name) {
                                         "...' has a path of more than 4095 bytes");
 }
 
-// Checks that Packing can read an entry, because no error can be sent once bytes are streamed.
 // Whether opening an entry failed because it was removed or replaced after it was found.
 bool was_replaced() { return errno == ENOENT || errno == ENOTDIR || errno == ELOOP; }
 
+// Checks that Packing can read an entry, because no error can be sent once bytes are streamed.
 // Returns the entry opened if it is a directory.
 Fd rehearse(const Fd& directory, const std::string& name, const std::string& path) {
   struct stat info;

@@ -14,6 +14,7 @@
 #include "local/fd_passing.hpp"
 
 namespace sandgate::agent {
+
 Connection::Connection(Context& context, Fd socket, Start start, Closed closed)
     : context_(context),
       socket_(std::move(socket)),

@@ -18,7 +18,6 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&));
 Fd enter_jail(const LaunchSpec& spec);
 
 // Sends a report over kReportFd, with a descriptor unless `with_fd` is -1. Throws StepError.
-
 void send_report(const LaunchReport& report, int with_fd = -1);
 
 }  // namespace sandgate
