@@ -152,7 +152,6 @@ std::optional<TarEvent> TarReader::read_block() {
   left_ = entry.size;
   padding_ = tar_padding(entry.size);
   state_ = State::content;
-  in_entry_ = true;
   return entry;
 }
 
@@ -209,7 +208,6 @@ void TarReader::apply_pax(std::string_view records) {
 std::optional<TarEvent> TarReader::take_content() {
   if (left_ == 0) {
     state_ = State::padding;
-    in_entry_ = false;
     return TarEntryEnd{};
   }
   if (input_.empty()) return std::nullopt;

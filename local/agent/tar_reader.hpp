@@ -42,7 +42,7 @@ class TarReader {
   char metadata_flag_ = 0;
   uint64_t left_ = 0;  // bytes of content or metadata still to come
   size_t padding_ = 0;
-  bool in_entry_ = false, zero_block_ = false;
+  bool zero_block_ = false;
   std::optional<std::string> next_name_, next_target_;
   std::optional<uint64_t> next_size_;
 };
