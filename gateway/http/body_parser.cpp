@@ -8,7 +8,7 @@
 namespace sandgate::http {
 namespace {
 
-namespace beast = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
 // The shortest end of a chunked body: "0", CR LF and an empty line.
 constexpr size_t kShortestChunks = 5;
@@ -39,10 +39,11 @@ size_t BodyParser<isRequest>::put_body(std::string_view bytes, std::span<char> i
   error_code failure;
   const size_t used = this->put(boost::asio::buffer(bytes), failure);
   chunks_begun_ = chunks_begun_ || used > 0;
-  if (failure && failure != beast::error::need_more && failure != beast::error::need_buffer)
+  if (failure && failure != beast_http::error::need_more &&
+      failure != beast_http::error::need_buffer)
     wrong = failure.message();
   // What is left unused then starts a chunk header or trailer line, never chunk data.
-  else if (this->chunked() && failure != beast::error::need_buffer && !this->is_done() &&
+  else if (this->chunked() && failure != beast_http::error::need_buffer && !this->is_done() &&
            ends_wrong(bytes.substr(used)))
     wrong = kWrongEnd;
   return used;
@@ -53,7 +54,7 @@ size_t BodyParser<isRequest>::take(string_view body, error_code& ec) {
   const size_t bytes = std::min(into_.size() - taken_, body.size());
   if (bytes > 0) std::memcpy(into_.data() + taken_, body.data(), bytes);
   taken_ += bytes;
-  if (bytes < body.size()) ec = beast::error::need_buffer;
+  if (bytes < body.size()) ec = beast_http::error::need_buffer;
   return bytes;
 }
 

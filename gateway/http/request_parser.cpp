@@ -11,23 +11,23 @@
 namespace sandgate::http {
 namespace {
 
-namespace beast = boost::beast::http;
+namespace beast_http = boost::beast::http;
 
-Method method_from(beast::verb verb) {
+Method method_from(beast_http::verb verb) {
   switch (verb) {
-    case beast::verb::get:
+    case beast_http::verb::get:
       return Method::get;
-    case beast::verb::head:
+    case beast_http::verb::head:
       return Method::head;
-    case beast::verb::post:
+    case beast_http::verb::post:
       return Method::post;
-    case beast::verb::put:
+    case beast_http::verb::put:
       return Method::put;
-    case beast::verb::patch:
+    case beast_http::verb::patch:
       return Method::patch;
-    case beast::verb::delete_:
+    case beast_http::verb::delete_:
       return Method::delete_;
-    case beast::verb::options:
+    case beast_http::verb::options:
       return Method::options;
     default:
       return Method::other;
@@ -49,7 +49,7 @@ RequestParser::RequestParser(Request& into, const Limits& limits)
 void RequestParser::refuse(int status, std::string why, error_code& ec) {
   refusal_ = status;
   why_ = std::move(why);
-  ec = beast::error::bad_value;
+  ec = beast_http::error::bad_value;
 }
 
 void RequestParser::refuse_field(std::string_view name, std::string why, error_code& ec) {
@@ -80,10 +80,10 @@ size_t RequestParser::parse_head(std::string_view bytes) {
     if (failure) break;
   }
   head_bytes_ += used;
-  if (failure == beast::error::header_limit ||
+  if (failure == beast_http::error::header_limit ||
       head_bytes_ + (head_done_ ? 0 : bytes.size() - used) > limits_.header_bytes)
     throw too_long(bytes.substr(used));
-  if (failure && failure != beast::error::need_more) {
+  if (failure && failure != beast_http::error::need_more) {
     if (why_.empty()) why_ = "not valid HTTP: " + failure.message();
     if (!field_.empty()) throw Error::invalid(field_, why_);
     throw Error(refusal_ == 400 ? ErrorCode::invalid : ErrorCode::too_large, why_);
@@ -99,8 +99,8 @@ size_t RequestParser::parse_body(std::string_view bytes, std::span<char> into) {
   return used;
 }
 
-void RequestParser::on_request_impl(beast::verb method, string_view method_text, string_view target,
-                                    int version, error_code& ec) {
+void RequestParser::on_request_impl(beast_http::verb method, string_view method_text,
+                                    string_view target, int version, error_code& ec) {
   line_done_ = true;
   request_.method = method_from(method);
   if (request_.method == Method::other)

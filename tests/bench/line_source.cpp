@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kSecond = 1'000'000'000;
 
-int64_t now() {
+int64_t clock_now() {
   timespec time;
   ::clock_gettime(CLOCK_MONOTONIC, &time);
   return time.tv_sec * kSecond + time.tv_nsec;
@@ -32,12 +32,12 @@ void sleep_until(int64_t at) {
 
 int print(int out, int lines, int per_second) {
   const int64_t pause = kSecond / per_second;
-  const int64_t begin = now() + now() / 7 % pause;
+  const int64_t begin = clock_now() + clock_now() / 7 % pause;
   for (int i = 0; i < lines; ++i) {
     sleep_until(begin + i * pause);
     char line[64];
     const int size =
-        std::snprintf(line, sizeof line, "%d %lld\n", i, static_cast<long long>(now()));
+        std::snprintf(line, sizeof line, "%d %lld\n", i, static_cast<long long>(clock_now()));
     if (::write(out, line, static_cast<size_t>(size)) != size) return 1;
   }
   return 0;

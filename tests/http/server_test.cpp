@@ -48,7 +48,7 @@ Task<Response> inject(Request&) {
   co_return response;
 }
 
-http::Routes table() {
+http::Routes server_table() {
   http::Routes routes;
   routes.add({Method::get, "/hello", Permission::open, BodyMode::none, says("hello")});
   routes.add({Method::get, "/v1/things/{id}", Permission::read, BodyMode::none, show});
@@ -63,7 +63,7 @@ http::Routes table() {
 std::string code(const Reply& reply) { return Json::parse(reply.body).value("code", ""); }
 
 TEST(Server, AnswersOnOneConnectionAgainAndAgain) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   std::set<std::string> ids;
   for (int i = 0; i < 3; ++i) {
@@ -86,7 +86,7 @@ TEST(Server, AnswersOnOneConnectionAgainAndAgain) {
 }
 
 TEST(Server, AnswersPipelinedRequestsInOrder) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   std::string burst;
   for (int i = 0; i < 50; ++i)
@@ -99,7 +99,7 @@ TEST(Server, AnswersPipelinedRequestsInOrder) {
 }
 
 TEST(Server, AnswersHeadFromGetWithoutABody) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const Reply reply = client.ask("HEAD /hello HTTP/1.1\r\nHost: x\r\n\r\n", true);
   EXPECT_EQ(reply.status, 200);
@@ -108,7 +108,7 @@ TEST(Server, AnswersHeadFromGetWithoutABody) {
 }
 
 TEST(Server, ReadsChunkedBodies) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const std::string head =
       "POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n"
@@ -123,7 +123,7 @@ TEST(Server, ReadsChunkedBodies) {
 }
 
 TEST(Server, TakesBodiesAsTheyAreOnly) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   const auto ask = [&](const std::string& request) {
     return RawClient(server.port()).ask(request);
   };
@@ -142,7 +142,7 @@ TEST(Server, TakesBodiesAsTheyAreOnly) {
 }
 
 TEST(Server, SaysContinueOnlyWhenTheBodyIsWanted) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const std::string expect = "Content-Length: 5\r\nExpect: 100-continue\r\n\r\n";
   client.send("POST /v1/echo HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer admin\r\n" + expect);
@@ -155,7 +155,7 @@ TEST(Server, SaysContinueOnlyWhenTheBodyIsWanted) {
 }
 
 TEST(Server, RefusesBodiesThatAreTooLarge) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient declared(server.port());
   const Reply reply = declared.ask(post("/v1/echo", std::string(1001, 'a')));
   EXPECT_EQ(reply.status, 413);
@@ -178,7 +178,7 @@ TEST(Server, RefusesBodiesThatAreTooLarge) {
 
 // What a reload changes, changed while the server runs.
 TEST(Server, TakesOtherLimitsWhileItRuns) {
-  http::Routes routes = table();
+  http::Routes routes = server_table();
   routes.add({Method::post, "/v1/any", Permission::use_sandboxes, BodyMode::buffered, echo});
   LiveServer server(std::move(routes));
   RawClient client(server.port());
@@ -208,7 +208,7 @@ TEST(Server, TakesOtherLimitsWhileItRuns) {
 TEST(Server, AConnectionThatWaitsGivesWayToANewOne) {
   http::ServerOptions options;
   options.max_connections = 8;
-  LiveServer server(table(), options);
+  LiveServer server(server_table(), options);
   std::vector<std::unique_ptr<RawClient>> kept;
   for (int i = 0; i < 100; ++i) {
     kept.push_back(std::make_unique<RawClient>(server.port()));
@@ -222,7 +222,7 @@ TEST(Server, AConnectionThatWaitsGivesWayToANewOne) {
 TEST(Server, AConnectionInUseOutlivesThoseThatAreKept) {
   http::ServerOptions options;
   options.max_connections = 8;
-  LiveServer server(table(), options);
+  LiveServer server(server_table(), options);
   RawClient used(server.port());
   std::vector<std::unique_ptr<RawClient>> kept;
   for (int i = 0; i < 40; ++i) {
@@ -234,7 +234,7 @@ TEST(Server, AConnectionInUseOutlivesThoseThatAreKept) {
 
 // Many clients send their whole body before they look for an answer.
 TEST(Server, AnEarlyAnswerReachesAClientThatGoesOnSending) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   const std::string body(40'000'000, 'a');
   for (const char* path : {"/v1/echo", "/v1/nowhere"}) {
     RawClient client(server.port());
@@ -248,7 +248,7 @@ TEST(Server, AnEarlyAnswerReachesAClientThatGoesOnSending) {
 }
 
 TEST(Server, AuthenticatesBeforeAnythingElse) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const auto ask = [&](const std::string& method, const std::string& path, const std::string& key) {
     return client.ask(method + " " + path + " HTTP/1.1\r\nHost: x\r\n" +
@@ -272,7 +272,7 @@ TEST(Server, AuthenticatesBeforeAnythingElse) {
 }
 
 TEST(Server, TakesOnlyOneOfWhatSaysWhoAsksForWhat) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   for (const std::string name :
        {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "X-Sandgate-Via", "Idempotency-Key"}) {
@@ -290,7 +290,7 @@ size_t times_in(const std::string& text, const std::string& part) {
 }
 
 TEST(Server, LogsEachAnswerThatIsItsOwnFailure) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   testing::internal::CaptureStderr();
   const Reply reply = client.ask(
@@ -313,7 +313,7 @@ TEST(Server, LogsEachAnswerThatIsItsOwnFailure) {
 }
 
 TEST(Server, RefusesABodyWhereNoneBelongs) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   EXPECT_EQ(client.ask(get("/hello", "Content-Length: 0\r\n")).status, 200);
   EXPECT_EQ(client.ask(get("/hello", "Content-Length: 2\r\n") + "{}").status, 400);
@@ -321,7 +321,7 @@ TEST(Server, RefusesABodyWhereNoneBelongs) {
 }
 
 TEST(Server, HidesWhyAHandlerFailed) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const Reply reply = client.ask(get("/v1/fail"));
   EXPECT_EQ(reply.status, 500);
@@ -331,7 +331,7 @@ TEST(Server, HidesWhyAHandlerFailed) {
 }
 
 TEST(Server, LetsNoHeaderValueEndItsLine) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   const Reply reply = client.ask(get("/v1/inject"));
   EXPECT_FALSE(reply.headers.find("Set-Cookie"));
@@ -339,7 +339,7 @@ TEST(Server, LetsNoHeaderValueEndItsLine) {
 }
 
 TEST(Server, SpeaksHttp10) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   EXPECT_EQ(client.ask("GET /hello HTTP/1.0\r\nConnection: keep-alive\r\n\r\n")
                 .headers.find("Connection"),
@@ -349,7 +349,7 @@ TEST(Server, SpeaksHttp10) {
 }
 
 TEST(Server, CountsAnswersByRoute) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   RawClient client(server.port());
   client.ask(get("/hello"));
   client.ask(get("/nowhere"));
@@ -365,7 +365,7 @@ TEST(Server, CountsAnswersByRoute) {
 }
 
 TEST(Server, ExplainsATakenPort) {
-  LiveServer server(table());
+  LiveServer server(server_table());
   http::ServerOptions options;
   options.port = server.port();
   options.bind_patience = std::chrono::milliseconds(1);

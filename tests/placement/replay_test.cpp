@@ -19,7 +19,7 @@ DeploymentPtr offered(const std::string& name) {
 }
 
 // "a" costs 0.001 and "b" 0.003 a vCPU second; from 3 November on "a" costs ten times as much.
-std::shared_ptr<const PriceSnapshot> prices() {
+std::shared_ptr<const PriceSnapshot> rising_prices() {
   const auto book = [](int version, const char* from, const char* a) {
     PriceVersion made = price_version_from(
         {{"kind", "cost"},
@@ -51,7 +51,7 @@ ReplayReport replayed(const std::function<void(Profile&)>& change,
   draft.name = "python";
   if (change) change(draft);
   const auto set = std::make_shared<const DeploymentSet>(DeploymentSet{offered("a"), offered("b")});
-  Replay replay(draft, kCaller, set, prices(), false);
+  Replay replay(draft, kCaller, set, rising_prices(), false);
   for (const RecordedRequest& one : requests) replay.add(one);
   return replay.report();
 }

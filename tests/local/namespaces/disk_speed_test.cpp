@@ -11,7 +11,7 @@
 namespace sandgate::test {
 namespace {
 
-constexpr int kMib = 24;
+constexpr int kFileMib = 24;
 
 // A node whose sandboxes may read `mib` MiB a second.
 struct SlowNode {
@@ -32,7 +32,7 @@ struct SlowNode {
   // How long it takes to read a file that no cache holds.
   double seconds_to_read() {
     const std::string box = node->create();
-    const std::string size = std::to_string(kMib) + "M";
+    const std::string size = std::to_string(kFileMib) + "M";
     node->shell(box, "head -c " + size + " /dev/urandom > ~/f; sync ~/f");
     node->python(box,
                  "import os; f = os.open(os.path.expanduser('~/f'), os.O_RDONLY)\n"
@@ -42,7 +42,7 @@ struct SlowNode {
     EXPECT_EQ(fsync(file.get()), 0);
     EXPECT_EQ(posix_fadvise(file.get(), 0, 0, POSIX_FADV_DONTNEED), 0);
     const auto start = std::chrono::steady_clock::now();
-    EXPECT_EQ(node->shell(box, "cat ~/f | wc -c").out, std::to_string(kMib << 20) + "\n");
+    EXPECT_EQ(node->shell(box, "cat ~/f | wc -c").out, std::to_string(kFileMib << 20) + "\n");
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   std::unique_ptr<LocalNode> node;
@@ -53,9 +53,9 @@ TEST(DiskSpeedTest, ReadsAreAsFastAsTheSettingsSay) {
   if (!reason.empty()) GTEST_SKIP() << reason;
   SlowNode slow("8");
   if (!slow.limits()) GTEST_SKIP() << "this machine cannot limit the disk of its temporary files";
-  EXPECT_GT(slow.seconds_to_read(), 0.8 * kMib / 8);
+  EXPECT_GT(slow.seconds_to_read(), 0.8 * kFileMib / 8);
   SlowNode fast("0");
-  EXPECT_LT(fast.seconds_to_read(), 0.8 * kMib / 8) << "the control: without a limit";
+  EXPECT_LT(fast.seconds_to_read(), 0.8 * kFileMib / 8) << "the control: without a limit";
 }
 
 }  // namespace

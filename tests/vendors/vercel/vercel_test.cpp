@@ -38,13 +38,13 @@ TEST(VercelTerminal, NothingGoesOutInTheClear) {
   EXPECT_NE(refusal(local, "ws://127.0.0.1:1/tty"), not_told) << "neither does the API";
 }
 
-const VendorLine& vercel_line() {
+const VendorLine& vercel() {
   const auto& lines = vendor_lines();
   return *std::ranges::find(lines, "vercel", &VendorLine::name);
 }
 
 CreateSpec any_box() {
-  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = vercel_line().image};
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = vercel().image};
   spec.network.fallback = NetworkDefault::allow;
   return spec;
 }
@@ -52,7 +52,7 @@ CreateSpec any_box() {
 // Each pause leaves a snapshot too, and the vendor lists the newest first.
 TEST(Vercel, FindsASnapshotBehindAPageOfLaterOnes) {
   LiveLoop loop;
-  Vendor vendor(vercel_line(), loop.executor());
+  Vendor vendor(vercel(), loop.executor());
   Provider& provider = vendor.provider();
   const auto box = loop.run(provider.create(any_box()));
   const std::string ours = SnapshotId::make().value;
@@ -69,7 +69,7 @@ TEST(Vercel, FindsASnapshotBehindAPageOfLaterOnes) {
 
 TEST(Vercel, AKillLeavesNoSnapshotOfTheEnd) {
   LiveLoop loop;
-  Vendor vendor(vercel_line(), loop.executor());
+  Vendor vendor(vercel(), loop.executor());
   for (const bool refused : {false, true}) {
     if (refused) vendor.server().fault({{"match", "PATCH "}, {"kind", "status"}, {"status", 422}});
     const auto box = loop.run(vendor.provider().create(any_box()));
