@@ -17,7 +17,7 @@ TOKEN_ID, TOKEN_SECRET = "ak-0001", "as-0001"
 IMAGES = ("debian:12-slim", "python:3.13")
 PAGE = 3
 SUCCESS, FAILURE, TERMINATED = 1, 2, 3
-PROVIDERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "..", "providers")
+PROVIDERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../../providers/modal")
 
 
 def jwt(seconds=3600, **claims):
