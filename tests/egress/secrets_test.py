@@ -219,7 +219,9 @@ def test_secrets_wait_while_nothing_may_leave():
     for sandbox in boxes:
         # Refused, as before, not merely without an answer.
         wait_until(lambda: world.run(sandbox, "sh", "-c", through_proxy)["stdout"] == "403", 20, "a refusal")
-        world.client.ok("PUT", f"/v1/sandboxes/{sandbox}/network", wide)
+        # The way out is there before the node takes requests.
+        wait_until(lambda: world.client.call("PUT", f"/v1/sandboxes/{sandbox}/network", wide).status == 200, 20,
+                   "the new network")
         wait_until(lambda: send(sandbox) and heard_header() == [VALUE], 20, "secrets after a restart of the node")
     for sandbox in [never] + boxes:
         world.end(sandbox)
