@@ -15,7 +15,9 @@ constexpr const char* kLifeColumns =
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
     " (extract(epoch FROM unbooked_end) * 1000000)::bigint AS unbooked_micros,"
     " (SELECT (extract(epoch FROM expires_at) * 1000000)::bigint FROM sandbox s"
-    "  WHERE s.id = metered_sandbox.sandbox AND on_expiry = 'kill') AS ends_micros,"
+    "  WHERE s.id = metered_sandbox.sandbox"
+    "  AND (on_expiry = 'kill'"
+    "    OR 'running' IN (metered_sandbox.state, metered_sandbox.closed_as))) AS ends_micros,"
     " vcpu_total, memory_total, disk_total";
 
 std::optional<Time> time_in(const pqxx::field& micros) {

@@ -71,5 +71,20 @@ TEST_F(PausingToWait, AProfileThatPausesAtTheEndGoesOnDoingSo) {
   EXPECT_EQ(resume(box).on_expiry, EndAction::pause);
 }
 
+// Money is set aside up to there, and the gateway may be late.
+TEST_F(PausingWorld, WhatIsPausedLateIsChargedAsRunningUpToTheEndOfItsTime) {
+  world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = now() - interval '1 minute',"
+      " boundary = now() - interval '1 minute' RETURNING sandbox");
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '20 seconds' RETURNING id");
+  EXPECT_EQ(run(world.replica.reaper().pause_due()), 1u);
+  EXPECT_EQ(
+      world.sql("SELECT (max(interval_end) = max(expires_at), max(boundary) = max(expires_at),"
+                " max(m.state)) FROM usage_event u JOIN sandbox s ON s.id = u.sandbox"
+                " JOIN metered_sandbox m ON m.sandbox = s.id WHERE meter = 'vcpu_second'"),
+      "(t,t,paused_disk)");
+}
+
 }  // namespace
 }  // namespace sandgate::test
