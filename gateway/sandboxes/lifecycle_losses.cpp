@@ -27,6 +27,8 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
     co_return known;
   const auto deployment = deployment_of(record);
+  // The gateway of that machine notes what is gone.
+  if (is_elsewhere(id.value, record.backend_id, deployment->descriptor)) co_return known;
   const auto there = co_await deployment->backend->find(record.backend_id);
   if (there && there->state != BackendState::gone) co_return known;
   co_await note_gone(id, "the backend does not know it any more");

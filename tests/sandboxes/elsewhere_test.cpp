@@ -56,6 +56,15 @@ TEST_F(ElsewhereWorld, SandboxesAreEndedByTheirOwnGatewayHoweverOftenThisOneIsAs
   EXPECT_EQ(is_due(), "t");
 }
 
+// As a repeated create does, whose first gateway has died.
+TEST_F(ElsewhereWorld, SandboxesAreToldOfAsTheirRowsSay) {
+  const SandboxRecord box = world.create();
+  move("sandbox", "m2");
+  world.replica.cache.forget(box.id);
+  const auto known = run(world.replica.lifecycle.refresh(world.tenant, box.id));
+  EXPECT_EQ(known->record.state, SandboxState::running);
+}
+
 TEST_F(ElsewhereWorld, SandboxesAreNotCopied) {
   const SandboxRecord box = world.create();
   move("sandbox", "m2");
