@@ -39,6 +39,20 @@ const std::string& path_at_fault(const Place& source, const std::string& from,
   return is_refusal && !may_leave ? from : to;
 }
 
+// Whether an entry may be taken out of its directory; false with errno.
+bool may_remove(const Place& place) {
+  if (::faccessat(place.directory.get(), ".", W_OK | X_OK, AT_EACCESS) != 0) return false;
+  struct stat directory, entry;
+  if (::fstat(place.directory.get(), &directory) != 0 ||
+      ::fstatat(place.directory.get(), place.name.c_str(), &entry, AT_SYMLINK_NOFOLLOW) != 0)
+    return false;
+  const uid_t own = ::geteuid();
+  if (!(directory.st_mode & S_ISVTX) || own == 0 || own == directory.st_uid || own == entry.st_uid)
+    return true;
+  errno = EPERM;
+  return false;
+}
+
 void discard(const Place& copy, const std::string& path) {
   try {
     remove_tree(copy, path);
@@ -84,6 +98,7 @@ void move_file(FileSession& session, FileRequest& request) {
   if (!rename_place(source, target)) {
     if (errno == EINVAL) throw Error::invalid("/to", "is inside the directory that is moved");
     if (errno != EXDEV) throw path_error(path_at_fault(source, from, to));
+    if (!may_remove(source)) throw path_error(from);
     copy_across(source, target, to);
     remove_tree(source, from);
   }

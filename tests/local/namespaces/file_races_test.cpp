@@ -132,5 +132,22 @@ TEST_F(FileRacesTest, ACopyWaitsForNoPipe) {
   shell("pkill -f turn.py; rm -f turn.py turning new /dev/shm/turned; true");
 }
 
+// Between file systems a move is a copy and a removal, which may not be allowed.
+TEST_F(FileRacesTest, AMoveThatMayNotTakeItsSourceChangesNothing) {
+  shell("echo theirs > /dev/shm/theirs; chmod 644 /dev/shm/theirs", "root");
+  shell("echo precious > ~/kept");
+  for (const std::string to : {"kept", "missing"}) {
+    try {
+      run(node().provider().move(id(), "/dev/shm/theirs", "/home/user/" + to));
+      ADD_FAILURE() << "moved";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::forbidden) << error.what();
+    }
+  }
+  EXPECT_EQ(output("cat ~/kept /dev/shm/theirs; ls ~/missing 2>/dev/null; true"),
+            "precious\ntheirs");
+  shell("rm ~/kept /dev/shm/theirs", "root");
+}
+
 }  // namespace
 }  // namespace sandgate::test
