@@ -17,6 +17,12 @@ bool is_for_the_hop(const std::string& lower_name, const ConnectionNames& connec
   return std::ranges::find(kNames, lower_name) != kNames.end() || connection.has(lower_name);
 }
 
+// What asks for an answer in which a secret's value would not be seen: encoded, or a part of it.
+bool hides_the_answer(std::string_view lower_name) {
+  constexpr std::array kNames{"accept-encoding", "range", "if-range"};
+  return std::ranges::find(kNames, lower_name) != kNames.end();
+}
+
 std::string head_text(const RequestHead& head, bool plain_answer) {
   // The answer is passed on as it is, and a client of HTTP/1.0 knows no chunks.
   const char* version = head.minor_version == 0 ? " HTTP/1.0\r\n" : " HTTP/1.1\r\n";
@@ -24,7 +30,7 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
   const ConnectionNames connection = connection_names(head).value();
   for (const HeaderField& field : head.fields) {
     const std::string name = lower_case(field.name);
-    if (is_for_the_hop(name, connection) || (plain_answer && name == "accept-encoding")) continue;
+    if (is_for_the_hop(name, connection) || (plain_answer && hides_the_answer(name))) continue;
     text += field.name + ": " + field.value + "\r\n";
   }
   if (plain_answer) text += "Accept-Encoding: identity\r\n";

@@ -72,6 +72,10 @@ def test_the_value_arrives_and_is_not_inside():
         assert heard_header() == [f"Bearer {VALUE}"], (done, web.heard[-1])
         # The server shows the header: the sandbox sees it masked.
         assert VALUE not in done["stdout"] and "*" * len(VALUE) in done["stdout"], done
+    # A part of an answer could hold a part of the value.
+    done = curl(sandbox, "-r 0-3 -H 'If-Range: \"x\"'", '-H "Authorization: Bearer $TOKEN"', f"https://{HOST}/part")
+    asked = {name.lower() for name, _ in web.heard[-1]["headers"]}
+    assert done["exit_code"] == 0 and "authorization" in asked and not asked & {"range", "if-range"}, (done, asked)
     python = ("import os,urllib.request as u\n"
               f"r=u.Request('https://{HOST}/py',headers={{'Authorization':'Bearer '+os.environ['TOKEN']}})\n"
               "print(u.urlopen(r,timeout=10).status)")
