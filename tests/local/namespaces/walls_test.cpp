@@ -41,13 +41,15 @@ TEST_F(WallsTest, EveryAttackSucceedsWithoutItsWalls) {
   for (const Attack& attack : attacks()) {
     if (attack.walls == nullptr) continue;
     ExecResult result = node().shell(without(attack.walls), attack.line, "root");
-    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n" << result.out << result.err;
+    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n"
+                                                            << result.out << result.err;
   }
   for (const Attack& attack : python_attacks()) {
     if (attack.walls == nullptr) continue;
     ExecResult result = node().python(without(attack.walls),
                                       std::string(python_attack_start()) + attack.line, "root");
-    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n" << result.out << result.err;
+    EXPECT_NE(result.out.find("broken"), std::string::npos) << attack.what << "\n"
+                                                            << result.out << result.err;
   }
 }
 
