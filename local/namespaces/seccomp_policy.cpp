@@ -103,6 +103,10 @@ void allow_sockets(Filter& filter) {
   filter.add(SCMP_ACT_NOTIFY, "socket",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_ROUTE)});
+  // What programs that keep accounts (useradd, su) take for a kernel without auditing.
+  filter.add(SCMP_ACT_ERRNO(EPROTONOSUPPORT), "socket",
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
+              SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_AUDIT)});
   filter.add(SCMP_ACT_ALLOW, "socketpair", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
 }
 
@@ -193,11 +197,13 @@ void keep_scheduling_of_agent(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfUser)});
 }
 
-// Options that let a socket hold kernel memory for which no control group is charged: queues of
+// Options that let a socket hold kernel memory for which no control group is charged (queues of
 // errors and of sent packets with their times, keys of TCP segments, options of IPv6, datagrams
-// that are gathered (see allow_sends).
+// that are gathered, see allow_sends), or what the whole machine has few of (half-closed
+// connections without a socket, flow labels).
 void refuse_uncharged_options(Filter& filter) {
   constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6, kUdpCork = 1;
+  constexpr int kIpv6FlowLabels = 32;
   // Reports success: the C library's resolver gives up its socket on an error.
   for (const auto& [level, option] :
        {std::pair<uint64_t, uint64_t>{IPPROTO_IP, IP_RECVERR}, {IPPROTO_IPV6, IPV6_RECVERR}})
@@ -209,8 +215,10 @@ void refuse_uncharged_options(Filter& filter) {
                                       {IPPROTO_TCP, TCP_MD5SIG},
                                       {IPPROTO_TCP, TCP_MD5SIG_EXT},
                                       {IPPROTO_TCP, kFirstAuthentication},
+                                      {IPPROTO_TCP, TCP_LINGER2},
                                       {IPPROTO_UDP, kUdpCork},
-                                      {IPPROTO_IPV6, kIpv6Options}})
+                                      {IPPROTO_IPV6, kIpv6Options},
+                                      {IPPROTO_IPV6, kIpv6FlowLabels}})
     filter.add(
         SCMP_ACT_ERRNO(EPERM), "setsockopt",
         {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
@@ -230,6 +238,16 @@ void shorten_attributes(Filter& filter) {
   constexpr uint64_t kMostBytes = 1000;
   for (const char* name : {"setxattr", "lsetxattr", "fsetxattr"})
     filter.add(SCMP_ACT_ERRNO(ENOSPC), name, {SCMP_A3(SCMP_CMP_GT, kMostBytes)});
+}
+
+// A thread that waits for many descriptors holds 130 bytes for each, for which no control group is
+// charged; epoll does not. select() knows no more than 1024 anyway.
+void shorten_waits(Filter& filter) {
+  constexpr uint64_t kMostWaitedFor = 1024;
+  for (const char* name : {"poll", "ppoll"})
+    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A1(SCMP_CMP_GT, kMostWaitedFor)});
+  for (const char* name : {"select", "pselect6"})
+    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A0(SCMP_CMP_GT, kMostWaitedFor)});
 }
 
 Fd compile_arguments() {
@@ -268,6 +286,7 @@ Fd compile_arguments() {
   keep_limits_of_others(filter);
   keep_scheduling_of_agent(filter);
   shorten_attributes(filter);
+  shorten_waits(filter);
   return filter.program("arguments");
 }
 

@@ -45,6 +45,11 @@ TEST_F(RuntimesTest, Node) {
             "42");
 }
 
+// Packages make accounts, with programs that ask for the kernel's auditing.
+TEST_F(RuntimesTest, Accounts) {
+  EXPECT_EQ(output("useradd -r newcomer && id -un newcomer", "root"), "newcomer");
+}
+
 TEST_F(RuntimesTest, Python) {
   EXPECT_EQ(python("import asyncio, threading, subprocess, multiprocessing as m\n"
                    "async def f():\n p = await asyncio.create_subprocess_exec('true')\n"

@@ -179,8 +179,9 @@ TEST_F(SeccompTest, SocketsKeepNoErrorsTimesAndKeys) {
       "key = struct.pack('=HH124xBBHi80s', 10, 0, 0, 0, 4, 0, b'keys')\n"
       "print(ask(U, 0, 11, on), ask(U, 41, 25, on), ask(U, 1, 37, on), ask(U, 1, 65, on + "
       "bytes(4)),\n"
-      "      ask(U, 41, 6, b''), ask(T, 6, 14, key), ask(T, 6, 32, key), ask(T, 6, 38, key))\n";
-  EXPECT_EQ(python(options).out, "kept kept EPERM EPERM EPERM EPERM EPERM EPERM\n");
+      "      ask(U, 41, 6, b''), ask(T, 6, 14, key), ask(T, 6, 32, key), ask(T, 6, 38, key),\n"
+      "      ask(T, 6, 8, on), ask(U, 41, 32, bytes(32)))\n";
+  EXPECT_EQ(python(options).out, "kept kept EPERM EPERM EPERM EPERM EPERM EPERM EPERM EPERM\n");
   const std::string open = weak().node().python(weak().without("seccomp"), options).out;
   EXPECT_TRUE(open.starts_with("set set set set ")) << open;
 }

@@ -43,6 +43,25 @@ TEST_F(UnchargedMemoryTest, AttributesOfFilesAreShort) {
   EXPECT_EQ(unfiltered(attempts), "set set set\nset set set\n") << "the control";
 }
 
+// A thread that waits holds a place for each descriptor that it waits for.
+TEST_F(UnchargedMemoryTest, NobodyWaitsForManyDescriptorsAtOnce) {
+  const std::string attempts =
+      "import ctypes, errno, resource\n"
+      "most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+      "resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n"
+      "libc = ctypes.CDLL(None, use_errno=True)\n"
+      "none, moment = b'\\xff' * 8 * 1025, bytes(16)\n"
+      "def tried(call, *words):\n"
+      "    return 'waited' if call(*words) == 0 else errno.errorcode[ctypes.get_errno()]\n"
+      "for count in (1024, 1025):\n"
+      "    print(tried(libc.poll, none, count, 0), tried(libc.ppoll, none, count, moment, None),\n"
+      "          tried(libc.select, count, None, None, None, moment),\n"
+      "          tried(libc.pselect, count, None, None, None, moment, None))\n";
+  const std::string waited = "waited waited waited waited\n";
+  EXPECT_EQ(python(attempts).out, waited + "EINVAL EINVAL EINVAL EINVAL\n");
+  EXPECT_EQ(unfiltered(attempts), waited + waited) << "the control";
+}
+
 // A UDP socket gathers up to 64 KiB before it sends, and keeps that when it is disconnected.
 constexpr const char* kGather =
     "import ctypes, errno, socket\n"
