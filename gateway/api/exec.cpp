@@ -16,7 +16,7 @@ namespace {
 constexpr std::chrono::seconds kLateExit{10};
 
 bool wants_events(const http::Request& request) {
-  const auto accept = request.headers.find("Accept").value_or("");
+  const auto accept = request.headers.list("Accept").value_or("");
   return http::prefers(accept, "text/event-stream", "application/json");
 }
 

@@ -98,8 +98,8 @@ bool names_tag_strongly(std::string_view header, std::string_view tag) {
 }
 
 Conditions::Conditions(const http::Headers& headers)
-    : match(headers.find("If-Match")),
-      none_match(headers.find("If-None-Match")),
+    : match(headers.list("If-Match")),
+      none_match(headers.list("If-None-Match")),
       unmodified_since(headers.find("If-Unmodified-Since")) {}
 
 bool Conditions::expect(const std::optional<FileEntry>& there) const {

@@ -24,7 +24,8 @@ bool names_tag_strongly(std::string_view header, std::string_view tag);
 
 // The conditions of a request, which must outlive this object.
 struct Conditions {
-  std::optional<std::string_view> match, none_match, unmodified_since;
+  std::optional<std::string> match, none_match;
+  std::optional<std::string_view> unmodified_since;
 
   explicit Conditions(const http::Headers& headers);
   bool any() const { return match || none_match || unmodified_since; }

@@ -116,7 +116,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
   if (!asked.conditions.expect(entry)) co_return precondition_failed(request.id);
   http::Response response;
   describe(response, entry);
-  const auto if_none_match = asked.conditions.none_match;
+  const auto& if_none_match = asked.conditions.none_match;
   if (if_none_match && names_tag(*if_none_match, tag)) {
     response.status = 304;
     co_return response;

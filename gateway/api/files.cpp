@@ -251,7 +251,7 @@ Task<http::Response> FileHandlers::read_archive(http::Request& request) {
   auto reading = co_await box.provider->read_archive(box.backend_id, path);
   auto source = co_await begun(std::move(reading));
   http::Response response;
-  const auto accept = request.headers.find("Accept");
+  const auto accept = request.headers.list("Accept");
   const bool as_bytes = accept && http::prefers(*accept, "application/octet-stream", kTar);
   response.content_type = as_bytes ? "application/octet-stream" : kTar;
   response.headers.emplace_back("Content-Disposition", content_disposition("archive.tar"));

@@ -1,6 +1,5 @@
 #include "gateway/http/connection.hpp"
 
-#include "gateway/core/field_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/stream_sink.hpp"
@@ -40,8 +39,8 @@ TracePtr trace_from(const Headers& headers) {
 
 // RFC 6455, 4.4: such a client is told the version we support.
 bool speaks_another_websocket(const Request& request) {
-  const auto upgrade = request.headers.find("Upgrade");
-  return upgrade && equal_ignoring_case(*upgrade, "websocket") &&
+  const auto upgrade = request.headers.list("Upgrade");
+  return upgrade && has_token(*upgrade, "websocket") &&
          request.headers.find("Sec-WebSocket-Version") != "13";
 }
 

@@ -68,7 +68,7 @@ bool streams(const Response& response) {
 
 // Whether the answer will be a stream, as far as that is known before the handler runs.
 bool asks_for_stream(const Request& request, const Route& route) {
-  const auto accept = request.headers.find("Accept").value_or("");
+  const auto accept = request.headers.list("Accept").value_or("");
   return route.streams || request.asks_for_websocket() ||
          prefers(accept, "text/event-stream", "application/json");
 }

@@ -15,4 +15,13 @@ std::optional<std::string_view> Headers::find(std::string_view name) const {
   return std::nullopt;
 }
 
+std::optional<std::string> Headers::list(std::string_view name) const {
+  std::optional<std::string> joined;
+  for (const auto& [key, value] : fields_) {
+    if (!equal_ignoring_case(key, name)) continue;
+    joined = joined ? *joined + ", " + value : value;
+  }
+  return joined;
+}
+
 }  // namespace sandgate::http

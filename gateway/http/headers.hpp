@@ -16,6 +16,9 @@ class Headers {
   // Replaces all fields of this name.
   void set(std::string name, std::string value);
   std::optional<std::string_view> find(std::string_view name) const;
+  // The value of a field that is a list, which may come on several lines (RFC 9110, 5.3): all of
+  // them, joined by commas. Empty if there is none.
+  std::optional<std::string> list(std::string_view name) const;
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
 
  private:

@@ -59,11 +59,11 @@ const TenantId& Request::tenant() const {
 }
 
 bool Request::asks_for_websocket() const {
-  const auto upgrade = headers.find("Upgrade");
-  const auto connection = headers.find("Connection");
-  return method == Method::get && upgrade && equal_ignoring_case(*upgrade, "websocket") &&
-         connection && has_token(*connection, "upgrade") &&
-         headers.find("Sec-WebSocket-Version") == "13" && has_websocket_key(headers);
+  const auto upgrade = headers.list("Upgrade");
+  const auto connection = headers.list("Connection");
+  return method == Method::get && upgrade && has_token(*upgrade, "websocket") && connection &&
+         has_token(*connection, "upgrade") && headers.find("Sec-WebSocket-Version") == "13" &&
+         has_websocket_key(headers);
 }
 
 void Request::require_websocket() const {

@@ -41,6 +41,9 @@ class Session final : public WebSocket {
     beast::http::request<beast::http::empty_body> upgrade(beast::http::verb::get, request.target,
                                                           11);
     for (const auto& [name, value] : request.headers.fields()) upgrade.insert(name, value);
+    // Of a field on several lines Beast reads the first.
+    for (const char* name : {"Connection", "Upgrade"})
+      upgrade.set(name, request.headers.list(name).value_or(""));
     stream_.set_option(websocket::stream_base::decorator([&](websocket::response_type& answer) {
       answer.set(beast::http::field::server, "sandgate");
       answer.set("X-Request-Id", request.id);

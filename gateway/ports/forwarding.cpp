@@ -106,8 +106,8 @@ void append_target(std::string& head, const Forwarding& forwarding) {
 
 void append_origin(std::string& head, const Forwarding& forwarding) {
   const http::Request& request = forwarding.request;
-  const auto before = request.headers.find("X-Forwarded-For");
-  std::string chain = before ? std::string(*before) + ", " : "";
+  const auto before = request.headers.list("X-Forwarded-For");
+  std::string chain = before ? *before + ", " : "";
   append_field(head, "X-Forwarded-For", chain + request.remote_address);
   append_field(head, "X-Forwarded-Proto", scheme_of(request, forwarding.tls));
   if (const auto host = request.headers.find("Host"))
@@ -122,7 +122,7 @@ void append_origin(std::string& head, const Forwarding& forwarding) {
 void append_framing(std::string& head, const Forwarding& forwarding) {
   if (forwarding.upgrade) {
     append_field(head, "Connection", "Upgrade");
-    append_field(head, "Upgrade", forwarding.request.headers.find("Upgrade").value_or(""));
+    append_field(head, "Upgrade", forwarding.request.headers.list("Upgrade").value_or(""));
   } else if (forwarding.body.chunked) {
     append_field(head, "Transfer-Encoding", "chunked");
   } else if (forwarding.body.length) {

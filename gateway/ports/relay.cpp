@@ -59,7 +59,7 @@ bool Relay::repeatable() const {
 bool Relay::asks_for_upgrade() const {
   return request_.headers.find("Upgrade") && client_->http11() && !streams_ &&
          small_body_.empty() &&
-         http::has_token(request_.headers.find("Connection").value_or(""), "upgrade");
+         http::has_token(request_.headers.list("Connection").value_or(""), "upgrade");
 }
 
 Error Relay::no_answer() const {

@@ -76,6 +76,15 @@ TEST(FileConditions, WritesAreAllowedByWhatIsThere) {
   EXPECT_FALSE(conditions({{"If-None-Match", "W/" + tag}}).allow_write(there));
 }
 
+TEST(FileConditions, EveryLineOfAListCounts) {
+  const FileEntry file{.size = 3, .revision = "r"};
+  const std::optional<FileEntry> there(file);
+  const std::string tag = entity_tag(file), other = "\"a\"";
+  EXPECT_TRUE(conditions({{"If-Match", other}, {"If-Match", tag}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-None-Match", other}, {"If-None-Match", tag}}).allow_write(there));
+  EXPECT_FALSE(conditions({{"If-None-Match", other}, {"If-None-Match", "*"}}).allow_write(there));
+}
+
 TEST(FileConditions, AFileIsExpectedNotToBeYoungerThanADate) {
   const FileEntry file{.modified_at = *from_rfc3339("2026-11-22T10:00:00.7Z"), .revision = "r"};
   const auto expect = [&](const HttpFields& fields) { return conditions(fields).expect(file); };

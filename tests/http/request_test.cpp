@@ -67,6 +67,16 @@ TEST(Headers, IgnoreCase) {
   EXPECT_FALSE(headers.find("Content"));
 }
 
+TEST(Headers, JoinTheLinesOfAList) {
+  Headers headers;
+  headers.add("Accept", "a;q=1, b");
+  headers.add("Content-Type", "x");
+  headers.add("accept", "c");
+  EXPECT_EQ(headers.list("ACCEPT"), "a;q=1, b, c");
+  EXPECT_EQ(headers.list("Content-Type"), "x");
+  EXPECT_FALSE(headers.list("Content"));
+}
+
 TEST(Request, ReadsItsBodyAndTenant) {
   Request request;
   EXPECT_EQ(request.json_or_empty(), Json::object());
@@ -102,6 +112,19 @@ TEST(Request, KnowsAWebSocketUpgrade) {
   EXPECT_TRUE(request.asks_for_websocket());
   request.method = Method::post;
   EXPECT_FALSE(request.asks_for_websocket());
+}
+
+TEST(Request, KnowsAWebSocketUpgradeOnSeveralLines) {
+  Request request;
+  for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
+           {"Connection", "keep-alive"},
+           {"Upgrade", "h2c"},
+           {"Connection", "Upgrade"},
+           {"Upgrade", "websocket"},
+           {"Sec-WebSocket-Version", "13"},
+           {"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}})
+    request.headers.add(name, value);
+  EXPECT_TRUE(request.asks_for_websocket());
 }
 
 TEST(Target, SplitsEveryForm) {

@@ -157,6 +157,15 @@ TEST(WebSocket, RefusesTwoKeys) {
   EXPECT_EQ(RawClient(server.port()).ask(get("/ws", wanted)).status, 101);
 }
 
+TEST(WebSocket, ReadsEveryLineOfTheFieldsThatAskForIt) {
+  LiveServer server(socket_table());
+  RawClient client(server.port());
+  const std::string asked =
+      "Connection: keep-alive\r\nConnection: Upgrade\r\nUpgrade: h2c\r\nUpgrade: websocket\r\n"
+      "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  EXPECT_EQ(client.ask(get("/ws", asked)).status, 101);
+}
+
 TEST(WebSocket, ClosesWhenItsHandlerFails) {
   LiveServer server(socket_table());
   Client client(server.port());

@@ -121,6 +121,16 @@ TEST(Forwarding, MakesTheHeadAnew) {
           "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
 }
 
+TEST(Forwarding, KeepsTheListsThatCameOnSeveralLines) {
+  http::Request request = request_for(std::string("/p/") + kId + "/80/");
+  for (const char* value : {"1.1.1.1", "2.2.2.2"}) request.headers.add("X-Forwarded-For", value);
+  for (const char* value : {"h2c", "websocket"}) request.headers.add("Upgrade", value);
+  const auto address = port_address(request, "");
+  const std::string head = forwarded_head({request, *address, "", {}, {}, /*upgrade=*/true});
+  EXPECT_NE(head.find("X-Forwarded-For: 1.1.1.1, 2.2.2.2, 10.1.2.3\r\n"), std::string::npos);
+  EXPECT_NE(head.find("\r\nUpgrade: h2c, websocket\r\n"), std::string::npos);
+}
+
 TEST(Forwarding, PassesAnyMethodOn) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/x");
   request.method = http::Method::other;
