@@ -3,6 +3,13 @@
 #include "gateway/compat/e2b/box_address.hpp"
 
 namespace sandgate::compat::e2b {
+namespace {
+
+bool removes_a_watcher(const http::Request& request) {
+  return request.path == "/filesystem.Filesystem/RemoveWatcher";
+}
+
+}  // namespace
 
 Task<http::Caller> BoxAuthenticator::authenticate(const http::Request& request) {
   const auto address = box_address(request, domain_);
@@ -12,7 +19,7 @@ Task<http::Caller> BoxAuthenticator::authenticate(const http::Request& request) 
   const auto known = co_await sandboxes_.find(address->sandbox);
   if (!known) throw wrong_state(SandboxState::stopped);
   const SandboxRecord& record = known->record;
-  if (is_ended(record.state)) throw wrong_state(record);
+  if (is_ended(record.state) && !removes_a_watcher(request)) throw wrong_state(record);
   http::Caller caller{.role = http::Role::developer, .tenant = record.tenant};
   caller.sandbox = record.id;
   caller.suspended = co_await tenants_.is_suspended(record.tenant);

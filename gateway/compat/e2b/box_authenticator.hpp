@@ -15,7 +15,7 @@ class BoxAuthenticator final : public http::Authenticator {
       : sandboxes_(sandboxes), tenants_(tenants), tokens_(tokens), domain_(std::move(domain)) {}
 
   // Throws Error(unauthenticated) unless the token is that of the addressed sandbox, and
-  // wrong_state() if the sandbox has ended.
+  // wrong_state() if the sandbox has ended, except for the removal of a watcher, which outlives it.
   Task<http::Caller> authenticate(const http::Request& request) override;
 
  private:

@@ -61,7 +61,10 @@ struct Watchers::Watcher {
     seat.reset();
   }
 
+  // Ends the watch and its stream's count; the events so far and the failure stay to be read.
   void fail(Error error) {
+    watch.reset();
+    permit.reset();
     const std::lock_guard lock(mutex);
     failure = std::move(error);
   }

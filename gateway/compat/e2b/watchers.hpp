@@ -23,8 +23,9 @@ class Watchers {
   explicit Watchers(http::BodyRoom::Options room) : room_(room) {}
 
   // Returns the id of a new watcher. `directory` is absolute; names in events are relative to it.
-  // `executor` is that of the loop that started the watch. `permit` is held while the watcher
-  // exists. Buffered events do not count as use of the sandbox. Throws Error(quota_exceeded).
+  // `executor` is that of the loop that started the watch. `permit` is held until the watch
+  // fails or the watcher is removed. Buffered events do not count as use of the sandbox. Throws
+  // Error(quota_exceeded).
   std::string add(asio::any_io_executor executor, OpenSandbox box, std::unique_ptr<FileWatch> watch,
                   std::string directory, std::shared_ptr<void> permit);
   // Returns the events since the last call. Throws Error(not_found) for an unknown watcher, or,

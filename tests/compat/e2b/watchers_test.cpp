@@ -45,6 +45,34 @@ TEST(Watchers, CountAmongTheStreamsUntilTheyAreRemoved) {
   EXPECT_TRUE(held.expired());
 }
 
+// Of a directory that goes at once.
+class LostWatch : public FileWatch {
+ public:
+  explicit LostWatch(std::shared_ptr<void> held) : held_(std::move(held)) {}
+  Task<std::optional<FileChange>> next() override { co_return std::nullopt; }
+
+ private:
+  std::shared_ptr<void> held_;
+};
+
+TEST(Watchers, ThatFailedHoldNoStreamButTellWhy) {
+  asio::io_context loop;
+  Watchers watchers;
+  auto permit = std::make_shared<int>(0), held = std::make_shared<int>(0);
+  const std::weak_ptr<int> stream = permit, watch = held;
+  const SandboxId box = SandboxId::make();
+  const std::string id =
+      watchers.add(loop.get_executor(), {.id = box}, std::make_unique<LostWatch>(std::move(held)),
+                   "/", std::move(permit));
+  loop.run_for(std::chrono::milliseconds(10));
+  EXPECT_TRUE(stream.expired());
+  EXPECT_TRUE(watch.expired());
+  EXPECT_THROW(watchers.take(box, id), Error);
+  watchers.remove(box, id);
+  EXPECT_THROW(watchers.remove(box, id), Error);
+  loop.run_for(std::chrono::seconds(10));
+}
+
 TEST(Watchers, OfATenantShareTheRoomForEvents) {
   asio::io_context loop;
   Watchers watchers({.free = 0, .all = 1 << 20, .of_one = 4000});
