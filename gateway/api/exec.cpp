@@ -39,13 +39,15 @@ Task<http::Response> collect(FedProcess& process, std::string process_id, Collec
   }
 }
 
-// With an Idempotency-Key, the program's id follows from it: a retry finds what a run without an
-// answer started. Roles share no keys.
+// With an Idempotency-Key, the program's id follows from it and the body: a retry finds what a run
+// without an answer started, and another body under a key that was forgotten, which happens after a
+// day, does not. Roles share no keys.
 std::string new_process_id(const http::Request& request, const SandboxId& box) {
   const auto key = request.headers.find("Idempotency-Key");
   if (!key) return ProcessId::make().value;
   const std::string role(http::to_string(request.caller.role));
-  const std::string asked = box.value + "\n" + role + "\n" + std::string(*key);
+  const std::string asked =
+      box.value + "\n" + role + "\n" + std::string(*key) + "\n" + sha256_hex(request.body);
   return ProcessId::kKind + sha256_hex(asked).substr(0, 24);
 }
 

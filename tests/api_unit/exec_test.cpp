@@ -225,6 +225,19 @@ TEST_F(ExecApi, ARepeatedStartFindsItsProgram) {
   EXPECT_EQ(start(waited, "four").status, 409) << "neither run again nor known";
 }
 
+// As a day after the first one, when its key is forgotten but its program still runs.
+TEST_F(ExecApi, AnotherBodyUnderAForgottenKeyStartsItsOwnProgram) {
+  const auto start = [&](const std::string& body) {
+    return send("POST", "/exec", body, {{"Idempotency-Key", "one"}});
+  };
+  const std::string body = R"({"shell":"sleep 600","background":true})";
+  const auto first = start(body), other = start(R"({"shell":"sleep 601","background":true})");
+  EXPECT_EQ(other.status, 202);
+  EXPECT_NE(other.body, first.body);
+  EXPECT_EQ(Json::parse(send("GET", "/processes").body)["items"].size(), 2u);
+  EXPECT_EQ(start(body).body, first.body);
+}
+
 TEST_F(ExecApi, NothingToWriteIsNoReasonToTakeIt) {
   const Json ended = exec({{"shell", "true"}});
   const std::string pid = ended["process_id"];
