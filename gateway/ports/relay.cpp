@@ -35,6 +35,8 @@ Error nothing_listens(uint16_t port) {
   return error;
 }
 
+Error port_closed() { return Error(ErrorCode::not_found, "the port was closed"); }
+
 boost::system::system_error cut_off() {
   return boost::system::system_error(asio::error::connection_aborted);
 }
@@ -72,9 +74,7 @@ Task<bool> Relay::serve(http::ClientSide& client) {
   client_ = &client;
   seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port));
   co_await gather_body();
-  client.on_alarm([this] {
-    if (app_) app_->give_up();
-  });
+  client.on_alarm([this] { ring(); });
   for (bool fresh = false;; fresh = true) {
     co_await connect(fresh);
     const Ending ending = co_await exchange();
@@ -142,7 +142,7 @@ Task<Relay::Ending> Relay::exchange() {
                               body_framing_, upgrade,  settings_.tls};
   const std::string head = forwarded_head(forwarding);
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head), asio::buffer(small_body_)};
-  client_->set_alarm(settings_.silence);
+  limit_silence();
   const bool taken = co_await app_->write(buffers);
   if (!taken && app_->refused()) co_return Ending::again;
   // Otherwise the program may answer even a partly sent request.
@@ -180,19 +180,20 @@ Task<void> Relay::upload_all() {
     const bool taken = co_await app_->write(buffers);
     // The program may have answered already and not want the rest.
     if (!taken) co_return;
-    if (hearing_) client_->set_alarm(settings_.silence);
+    if (hearing_) limit_silence();
     if (ended) break;
   }
   uploaded_ = true;
 }
 
 Task<size_t> Relay::hear() {
-  client_->set_alarm(settings_.silence);
+  limit_silence();
   hearing_ = true;
   size_t got = 0;
   try {
     got = co_await app_->read();
   } catch (const Error&) {
+    if (closed_) throw port_closed();
     if (upload_failure_) std::rethrow_exception(upload_failure_);
     throw;
   }
@@ -206,7 +207,36 @@ Task<size_t> Relay::hear() {
 Task<void> Relay::check_open() {
   looked_ = std::chrono::steady_clock::now();
   const bool open = co_await still_open();
-  if (!open) throw Error(ErrorCode::not_found, "the port was closed");
+  if (!open) throw port_closed();
+}
+
+void Relay::limit_silence() {
+  silent_since_ = std::chrono::steady_clock::now();
+  client_->set_alarm(std::min<std::chrono::milliseconds>(settings_.silence, kLookEvery));
+}
+
+void Relay::ring() {
+  using std::chrono::milliseconds;
+  if (!app_) return;
+  const auto silent =
+      std::chrono::duration_cast<milliseconds>(std::chrono::steady_clock::now() - silent_since_);
+  if (silent >= settings_.silence) return app_->give_up();
+  client_->set_alarm(std::min<milliseconds>(settings_.silence - silent, kLookEvery));
+  if (looking_) return;
+  looking_ = true;
+  // Not a companion of every exchange: few are silent for so long.
+  spawn_detached(app_->executor(), look(weak_from_this(), still_open));
+}
+
+Task<void> Relay::look(std::weak_ptr<Relay> relay, std::function<Task<bool>()> still_open) {
+  auto asking = still_open();
+  const bool open = co_await std::move(asking);
+  const auto here = relay.lock();
+  if (!here) co_return;
+  here->looking_ = false;
+  if (open || !here->app_) co_return;
+  here->closed_ = true;
+  here->app_->give_up();
 }
 
 Task<void> Relay::watch() {

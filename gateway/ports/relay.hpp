@@ -22,15 +22,15 @@ struct RelaySettings {
 
 // Relays one request to a program in a sandbox and its response back. Both bodies stream
 // concurrently with back-pressure; memory is bounded by two buffers.
-class Relay {
+class Relay : public std::enable_shared_from_this<Relay> {
  public:
   // All referenced objects must outlive serve().
   Relay(AppPool& pool, SandboxAccess& access, OpenSandbox box, PortAddress address,
         const http::Request& request, http::IncomingBody& body, RelaySettings settings);
 
   std::string cookie;  // Set-Cookie to add to the response; empty: none
-  // Whether the port is still open as it was for this request; called about once a second while
-  // data passes in either direction.
+  // Whether the port is still open as it was for this request; called about once a second. May
+  // outlive the relay; throws nothing.
   std::function<Task<bool>()> still_open;
 
   // See RelayBody. Throws Error: unavailable (nothing listens, or the program closed the connection
@@ -57,6 +57,10 @@ class Relay {
   // Reads from the program; 0 when it closed the connection.
   Task<size_t> hear();
   Task<void> check_open();  // throws Error(not_found)
+  // From now on, the connection is given up after settings_.silence, or once the port is closed.
+  void limit_silence();
+  void ring();  // while nobody says anything, about once a second
+  static Task<void> look(std::weak_ptr<Relay> relay, std::function<Task<bool>()> still_open);
   Task<void> watch();  // gives the connection up once the port is closed
 
   AnswerFraming framing() const;
@@ -84,6 +88,8 @@ class Relay {
   bool streams_ = false, uploaded_ = false;  // of the request's body
   bool reused_ = false, heard_ = false, hearing_ = false;  // of the current connection
   bool upgraded_ = false, keep_alive_ = false;
+  bool looking_ = false, closed_ = false;  // look() is under way; it found the port closed
+  std::chrono::steady_clock::time_point silent_since_;
   std::chrono::steady_clock::time_point looked_ = std::chrono::steady_clock::now();  // whether open
   std::exception_ptr upload_failure_;  // of the client; ends the exchange
 };

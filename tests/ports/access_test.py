@@ -208,6 +208,7 @@ class PortsTest(PortsCase):
         box = self.make_box()
         self.start_app(box)
         for name, target, body in (("no answer yet", "GET /p/%s/%d/late?seconds=3", False),
+                                   ("no answer ever", "GET /p/%s/%d/never", False),
                                    ("an upload without end", "POST /p/%s/%d/echo", True)):
             with self.subTest(name):
                 token = self.expose(box, PORT)["token"]
@@ -227,6 +228,28 @@ class PortsTest(PortsCase):
                     except TimeoutError:
                         pass
                 self.assertTrue(got.startswith(b"HTTP/1.1 404 "), got)
+
+    def test_a_closed_port_cuts_an_answer_that_fell_silent(self):
+        box = self.make_box()
+        self.start_app(box)
+        closings = {
+            "closed": lambda: self.client.ok("DELETE", f"/v1/sandboxes/{box}/ports/{PORT}"),
+            "opened anew": lambda: self.expose(box, PORT),
+            "expired": lambda: None,
+        }
+        for name, close in closings.items():
+            with self.subTest(name):
+                lifetime = {"expires_in_seconds": 2} if name == "expired" else {}
+                token = self.expose(box, PORT, **lifetime)["token"]
+                connection = self.connect()
+                connection.request("GET", f"/p/{box}/{PORT}/hush", headers={"X-Sandgate-Token": token})
+                answer = connection.getresponse()
+                self.assertEqual(answer.read(4), b"half")
+                close()
+                began = time.monotonic()
+                with self.assertRaises((http.client.IncompleteRead, ConnectionError)):
+                    answer.read()
+                self.assertLess(time.monotonic() - began, 8)
 
     def test_port_traffic_keeps_a_sandbox_awake(self):
         box = self.make_box(idle_timeout_seconds=3)

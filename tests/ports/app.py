@@ -98,6 +98,11 @@ class App(http.server.BaseHTTPRequestHandler):
         time.sleep(float(query["seconds"]))
         self.answer(200, b"late")
 
+    def on_hush(self, query):
+        """Begins an answer and says no more."""
+        self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf")
+        time.sleep(3600)
+
     def on_informed(self, query):
         self.body()
         self.wfile.write(b"HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n")
