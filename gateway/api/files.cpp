@@ -44,26 +44,42 @@ uint32_t mode_of(const http::Query& query) {
   return static_cast<uint32_t>(mode);
 }
 
+// The part that the paths of a folder's entries have in common: it and a slash. The parent of an
+// entry right in the folder is the shortest.
+std::string folder_of(const std::vector<FileEntry>& entries) {
+  std::string shortest;
+  for (const FileEntry& entry : entries) {
+    const size_t length = entry.path.rfind('/') + 1;
+    if (&entry == &entries.front() || length < shortest.size())
+      shortest = entry.path.substr(0, length);
+  }
+  return shortest;
+}
+
 // Renders a page of entries by path. Names that are not UTF-8 may collide, so the cursor holds the
-// path (base64, as it may be any bytes) and the number of entries with that path seen so far.
+// number of entries with the last path seen so far, and that path (base64, as it may be any bytes).
+// The folder is left out: the next request names it anyway, and a target has a limit.
 Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
   const PageRequest page = read_page(request, kCursorParts, kWhatIsListed);
   const auto by_path = [](const auto& a, const auto& b) { return a.path < b.path; };
   std::stable_sort(entries.begin(), entries.end(), by_path);
+  const std::string folder = folder_of(entries);
   auto begin = entries.begin();
   if (!page.after.empty()) {
-    const auto path = base64_decode(page.after[0]);
+    const int64_t seen = page.integer_after(0);
+    const auto path = base64_decode(page.after[1]);
     if (!path) throw Error::invalid("?cursor", "is not a cursor of this list");
-    const FileEntry last{.path = *path};
+    const FileEntry last{.path = folder + *path};
     const auto [first, end] = std::equal_range(begin, entries.end(), last, by_path);
-    begin = first + std::min<int64_t>(page.integer_after(1), end - first);
+    begin = first + std::min<int64_t>(seen, end - first);
   }
   const auto count = std::min<int64_t>(page.rows_to_fetch(), entries.end() - begin);
   const std::vector<FileEntry> rows(begin, begin + count);
   const auto shown = begin + std::min(count, page.limit);
   const auto key = [&](const FileEntry& last) {
     const auto first = std::lower_bound(entries.begin(), shown, last, by_path);
-    return std::vector{base64_encode(last.path), std::to_string(shown - first)};
+    return std::vector{std::to_string(shown - first),
+                       base64_encode(last.path.substr(folder.size()))};
   };
   return page_json(
       page, rows, [](const FileEntry& entry) { return to_json(entry); }, key);
