@@ -51,6 +51,7 @@ http::Response not_satisfiable(const FileEntry& entry, const std::string& reques
   const Error error = Error::invalid("Range", "lies outside the file");
   http::Response response = http::problem(error, 416, request_id);
   response.headers.emplace_back("Content-Range", "bytes */" + std::to_string(entry.size));
+  response.headers.emplace_back("ETag", entity_tag(entry));
   response.headers.emplace_back("X-Sandgate-Entry", to_json(entry).dump(-1, ' ', true));
   return response;
 }

@@ -51,8 +51,8 @@ Task<FileContent> E2bProvider::read_file(std::string id, std::string path, ByteR
   RestCall call{.path = bytes_path(path)};
   call.takes_file();
   auto part = co_await server.stream_range(std::move(call), range);
-  if (part)
-    content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part->bytes));
+  if (part.bytes)
+    content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part.bytes));
   co_return content;
 }
 

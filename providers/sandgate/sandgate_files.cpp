@@ -52,14 +52,15 @@ Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, 
   call.takes_file();
   auto part = co_await api_.stream_range(std::move(call), range);
   FileContent content;
-  if (!part) {
+  const auto text = find_field(part.headers, "X-Sandgate-Entry");
+  content.bytes = std::make_unique<TextBytes>();
+  if (part.bytes)
+    content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part.bytes));
+  // An extension need not send the entry with a refusal.
+  if (!text && !part.bytes)
     content.entry = co_await stat(id, path);
-    content.bytes = std::make_unique<TextBytes>();
-    co_return content;
-  }
-  const auto text = find_field(part->headers, "X-Sandgate-Entry");
-  content.entry = entry_of(text.value_or(""), part->headers);
-  content.bytes = std::make_unique<OwnedBytes>(shared_from_this(), std::move(part->bytes));
+  else
+    content.entry = entry_of(text.value_or(""), part.headers);
   co_return content;
 }
 

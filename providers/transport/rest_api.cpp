@@ -18,6 +18,7 @@ constexpr size_t kLongestCode = 64, kMostCodes = 8;
 constexpr int kCodeDepth = 4;
 constexpr std::string_view kCodeNames[] = {"code", "type", "reason", "error_code", "error"};
 constexpr size_t kMaxErrorBody = 64 << 10;
+constexpr int kBeyondFile = 416;
 constexpr auto kFileSilence = std::chrono::seconds(60);
 constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
 
@@ -39,6 +40,7 @@ ErrorCode code_of(int status) {
   switch (status) {
     case 400:
     case 406:
+    case kBeyondFile:
     case 422:
       return ErrorCode::invalid;
     case 402:
@@ -103,8 +105,16 @@ std::string range_field(const ByteRange& range) {
          (range.last ? std::to_string(*range.last) : "");
 }
 
-bool is_beyond_file(const Error& error) {
-  return error.details.is_object() && error.details.value("status", 0) == 416;
+// The refusal with the start of its body.
+Task<HttpReply> refusal_of(HttpStream& stream) {
+  HttpReply reply{stream.status(), stream.headers(), {}};
+  std::string piece(4096, '\0');
+  while (reply.body.size() < kMaxErrorBody) {
+    const size_t count = co_await stream.read(piece);
+    if (count == 0) break;
+    reply.body.append(piece, 0, count);
+  }
+  co_return reply;
 }
 
 // A server that does not say which part it sends is trusted to send the one asked for.
@@ -158,10 +168,6 @@ Error error_of_status(std::string_view provider, int status, const HttpFields& h
   // it.
   if (error.code == ErrorCode::not_found && type && type->starts_with("text/html"))
     error.code = ErrorCode::unavailable;
-  if (status == 416) {
-    error.code = ErrorCode::invalid;
-    error.details = {{"status", status}};
-  }
   return error;
 }
 
@@ -254,32 +260,31 @@ Task<std::optional<Json>> RestApi::find(RestCall call_) {
   co_return std::move(std::get<Json>(outcome));
 }
 
-Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
-  const std::string path = call.path;
-  const bool sent = has_body(call);
+Task<std::unique_ptr<HttpStream>> RestApi::open(RestCall call) {
   HttpCall http = to_http(std::move(call));
   auto outcome = co_await attempt(http_.stream(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
-  auto stream = std::move(std::get<0>(outcome));
-  if (is_success(stream->status())) co_return stream;
-  HttpReply reply{stream->status(), stream->headers(), {}};
-  std::string piece(4096, '\0');
-  while (reply.body.size() < kMaxErrorBody) {
-    const size_t count = co_await stream->read(piece);
-    if (count == 0) break;
-    reply.body.append(piece, 0, count);
-  }
-  throw failure(reply, path, sent);
+  co_return std::move(std::get<0>(outcome));
 }
 
-Task<std::optional<FilePart>> RestApi::stream_range(RestCall call, ByteRange range) {
+Task<std::unique_ptr<HttpStream>> RestApi::stream(RestCall call) {
+  const std::string path = call.path;
+  const bool sent = has_body(call);
+  auto stream = co_await open(std::move(call));
+  if (is_success(stream->status())) co_return stream;
+  const HttpReply refusal = co_await refusal_of(*stream);
+  throw failure(refusal, path, sent);
+}
+
+Task<FilePart> RestApi::stream_range(RestCall call, ByteRange range) {
   if (range.first > 0 || range.last) call.headers.emplace_back("Range", range_field(range));
-  auto outcome = co_await attempt(stream(std::move(call)));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (!is_beyond_file(*error)) throw *error;
-    co_return std::nullopt;
+  const std::string path = call.path;
+  auto reply = co_await open(std::move(call));
+  if (!is_success(reply->status())) {
+    const HttpReply refusal = co_await refusal_of(*reply);
+    if (refusal.status == kBeyondFile) co_return FilePart{refusal.headers, nullptr};
+    throw failure(refusal, path);
   }
-  auto reply = std::move(std::get<0>(outcome));
   // RFC 9110 lets a server ignore Range and send the whole file with 200.
   const bool whole = reply->status() != 206;
   if (!whole && starts_elsewhere(*reply, range.first))

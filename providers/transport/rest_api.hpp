@@ -48,7 +48,8 @@ struct RestCall {
 // none, or not understood.
 std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers);
 
-// A part of a file that a server sends, and the header fields it came with.
+// A part of a file that a server sends, and the header fields of the answer. Without bytes the file
+// ends before the part.
 struct FilePart {
   HttpFields headers;
   std::unique_ptr<ByteSource> bytes;
@@ -84,9 +85,9 @@ class RestApi {
   Task<HttpReply> send(RestCall call);
   // Returns a 2xx reply whose body is pulled.
   Task<std::unique_ptr<HttpStream>> stream(RestCall call);
-  // The same for a part of a file, asked for with a Range header; empty if the file ends before it.
-  // Of a whole file the part is taken here. Throws Error(unavailable) if another part is sent.
-  Task<std::optional<FilePart>> stream_range(RestCall call, ByteRange range);
+  // The same for a part of a file, asked for with a Range header. Of a whole file the part is taken
+  // here. Throws Error(unavailable) if another part is sent.
+  Task<FilePart> stream_range(RestCall call, ByteRange range);
 
   // call() with kCreateDeadline; errors are passed through refused_create().
   Task<Json> create(RestCall call);
@@ -100,6 +101,8 @@ class RestApi {
 
  private:
   HttpCall to_http(RestCall call) const;
+  // The reply, whatever its status.
+  Task<std::unique_ptr<HttpStream>> open(RestCall call);
 
   HttpClient& http_;
   const RestTarget target_;
