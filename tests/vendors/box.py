@@ -17,7 +17,7 @@ class Child:
         self.argv, self.started_at = argv, time.time()
         self.events, self.status = [], None
         self.changed = threading.Condition()
-        self.terminal, self.tag = None, None
+        self.terminal, self.tag, self.name = None, None, None
         if pty:
             self.terminal, inner = os.openpty()
             self.resize(*pty)
