@@ -1,5 +1,6 @@
 #include "gateway/events/webhook_sender.hpp"
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/core/settle.hpp"
@@ -49,7 +50,7 @@ class WebhookSender::UnderWay {
 HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const {
   // send() enforces the deadline.
   HttpCall call{.method = "POST", .url = delivery.url, .deadline = std::chrono::seconds(0)};
-  call.body = to_json(delivery.event).dump(-1, ' ', false, Json::error_handler_t::replace);
+  call.body = json_text(to_json(delivery.event));
   const auto now = std::chrono::floor<std::chrono::seconds>(clock_.now());
   call.headers = {{"Content-Type", "application/cloudevents+json; charset=utf-8"},
                   {"User-Agent", "Sandgate"},

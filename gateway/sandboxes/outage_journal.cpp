@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/outage_journal.hpp"
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/failures.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
@@ -23,7 +24,7 @@ std::string payload_of(const EndIntention& intention) {
                         {"sampled_micros", to_micros(intention.counters->sampled_at)}};
   if (intention.gone_at) json["gone_micros"] = to_micros(*intention.gone_at);
   // Text from a backend may be invalid UTF-8.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(json);
 }
 
 EndIntention intention_of(const std::string& payload) {

@@ -1,4 +1,5 @@
 #include "local/egress/http_forward.hpp"
+#include "gateway/core/json_text.hpp"
 
 #include <algorithm>
 
@@ -178,7 +179,7 @@ Task<Received> read_head(Stream& from) {
 
 Task<void> refuse(Stream& to, int status, std::string target, std::string_view reason) {
   const Json document{{"error", "egress_refused"}, {"reason", reason}, {"target", target}};
-  const std::string body = document.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string body = json_text(document) + "\n";
   const char* phrase = status == 403 ? "Forbidden" : status == 400 ? "Bad Request" : "Bad Gateway";
   const std::string text =
       "HTTP/1.1 " + std::to_string(status) + " " + phrase +

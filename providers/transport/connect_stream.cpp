@@ -1,5 +1,6 @@
 #include "providers/transport/connect_stream.hpp"
 
+#include "gateway/core/json_text.hpp"
 #include "gateway/core/utf8.hpp"
 #include "providers/vendor_json.hpp"
 
@@ -36,7 +37,7 @@ ErrorCode code_of_name(std::string_view name) {
 }  // namespace
 
 std::string envelope(const Json& message, bool last) {
-  const std::string text = message.dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = json_text(message);
   std::string bytes(1, last ? static_cast<char>(kLastFlag) : '\0');
   for (int shift = 24; shift >= 0; shift -= 8)
     bytes.push_back(static_cast<char>(text.size() >> shift & 0xFF));
