@@ -11,7 +11,6 @@ namespace {
 class VendorRequests : public testing::TestWithParam<VendorLine> {
  protected:
   void SetUp() override {
-    if (GetParam().specs.empty()) GTEST_SKIP() << "the vendor publishes no description";
     vendor_ = std::make_unique<Vendor>(GetParam(), loop_.executor());
     if (!vendor_->server().checks_requests())
       GTEST_SKIP() << "SANDGATE_VENDOR_SPECS names no folder with " << GetParam().specs;
@@ -54,7 +53,14 @@ TEST_P(VendorRequests, ThatDoNotFitAreSeen) {
   EXPECT_FALSE(vendor_->server().state()["violations"].empty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Vendors, VendorRequests, testing::ValuesIn(vendor_lines()),
+// The others publish no description.
+std::vector<VendorLine> described() {
+  std::vector<VendorLine> lines = vendor_lines();
+  std::erase_if(lines, [](const VendorLine& line) { return line.specs.empty(); });
+  return lines;
+}
+
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorRequests, testing::ValuesIn(described()),
                          [](const auto& line) { return line.param.name; });
 
 }  // namespace
