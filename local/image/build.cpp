@@ -46,20 +46,20 @@ void append_account(const fs::path& path, const std::string& name, const std::st
 }
 
 // EINVAL: without privileges only one id is mapped, which owns all files.
-void give_away(const fs::path& path, const ImageInfo& info) {
-  if (lchown(path.c_str(), info.uid, info.gid) != 0 && errno != EINVAL) {
+void give_away(const fs::path& path, const ImageConfig& config) {
+  if (lchown(path.c_str(), config.uid, config.gid) != 0 && errno != EINVAL) {
     throw Error(ErrorCode::unavailable, "the image's home directory cannot be given away");
   }
 }
 
 // Leaves an account of the image and its home unchanged.
-void add_account(const std::string& tree, const ImageInfo& info) {
-  if (names_account(own_text(tree + "/etc/passwd"), info.user)) return;
-  std::string uid = std::to_string(info.uid), gid = std::to_string(info.gid);
-  append_account(tree + "/etc/passwd", info.user,
-                 info.user + ":x:" + uid + ":" + gid + "::" + info.home + ":/bin/bash");
-  append_account(tree + "/etc/group", info.user, info.user + ":x:" + gid + ":");
-  const fs::path home = tree + info.home;
+void add_account(const std::string& tree, const ImageConfig& config) {
+  if (names_account(own_text(tree + "/etc/passwd"), config.user)) return;
+  std::string uid = std::to_string(config.uid), gid = std::to_string(config.gid);
+  append_account(tree + "/etc/passwd", config.user,
+                 config.user + ":x:" + uid + ":" + gid + "::" + config.home + ":/bin/bash");
+  append_account(tree + "/etc/group", config.user, config.user + ":x:" + gid + ":");
+  const fs::path home = tree + config.home;
   make_directories(home);
   if (fs::is_directory(tree + "/etc/skel")) {
     const auto how = fs::copy_options::skip_existing | fs::copy_options::recursive |
@@ -67,8 +67,8 @@ void add_account(const std::string& tree, const ImageInfo& info) {
     for (const auto& entry : fs::directory_iterator(tree + "/etc/skel"))
       fs::copy(entry.path(), home / entry.path().filename(), how);
   }
-  for (const auto& entry : fs::recursive_directory_iterator(home)) give_away(entry.path(), info);
-  give_away(home, info);
+  for (const auto& entry : fs::recursive_directory_iterator(home)) give_away(entry.path(), config);
+  give_away(home, config);
   fs::permissions(home, fs::perms(0750));
 }
 
@@ -117,12 +117,12 @@ std::string packages_of(const BuildOrder& order) {
 
 }  // namespace
 
-void prepare_tree(const std::string& tree, const ImageInfo& info) {
+void prepare_tree(const std::string& tree, const ImageConfig& config) {
   for (const char* name : {"etc", "dev", "proc", "sys", "tmp", "home"}) {
     require_directory(tree, name);
   }
   chmod((tree + "/tmp").c_str(), 01777);
-  add_account(tree, info);
+  add_account(tree, config);
   put_file(tree + "/etc/hostname", "sandbox\n");
   put_file(tree + "/etc/hosts",
            "127.0.0.1\tlocalhost sandbox\n::1\tlocalhost ip6-localhost ip6-loopback\n");
@@ -155,10 +155,10 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   ImageInfo info;
   info.name = order.name;
   info.created_at = SystemClock().now();
-  info.env = {{"LANG", "C.UTF-8"},
-              {"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"}};
+  info.config.env = {{"LANG", "C.UTF-8"},
+                     {"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"}};
   clean_tree(tree, order.suite);
-  prepare_tree(tree, info);
+  prepare_tree(tree, info.config);
   progress("computing the image's digest");
   info = store.add(info, tree);
   progress("done");

@@ -22,10 +22,10 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
                       std::function<void(std::string_view)> progress,
                       const std::stop_token& stop = {});
 
-// Prepares a file tree to be run as a sandbox: adds the account info.user unless /etc/passwd has
+// Prepares a file tree to be run as a sandbox: adds the account config.user unless /etc/passwd has
 // it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws
 // Error(invalid) if one of /etc, /dev, /proc, /sys, /tmp and /home is not a directory. Follows
 // symlinks: use it on a trusted tree only, or with "" inside in_tree().
-void prepare_tree(const std::string& tree, const ImageInfo& info);
+void prepare_tree(const std::string& tree, const ImageConfig& config);
 
 }  // namespace sandgate

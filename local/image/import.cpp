@@ -71,45 +71,45 @@ bool is_taken(const std::string& name) {
 }
 
 // Programs run as the account of this name in /etc/passwd, so the name must not be taken.
-void make_account(uint32_t uid, ImageInfo& info) {
-  info.uid = info.gid = uid;
-  if (!is_taken(info.user)) return;
-  info.user += std::to_string(uid);
-  while (is_taken(info.user)) info.user += '_';
-  info.home = "/home/" + info.user;
+void make_account(uint32_t uid, ImageConfig& config) {
+  config.uid = config.gid = uid;
+  if (!is_taken(config.user)) return;
+  config.user += std::to_string(uid);
+  while (is_taken(config.user)) config.user += '_';
+  config.home = "/home/" + config.user;
 }
 
 // Chooses the account for the image's user: "name", "uid" or either with ":group". Root is replaced
 // by `user`, which may be an account of the image. Called inside the image's tree.
-void choose_account(const std::string& wanted, ImageInfo& info) {
+void choose_account(const std::string& wanted, ImageConfig& config) {
   const std::string who = wanted.substr(0, wanted.find(':'));
   uint32_t uid = 0;
   const auto [end, wrong] = std::from_chars(who.data(), who.data() + who.size(), uid);
   const bool is_number = !who.empty() && wrong == std::errc() && end == who.data() + who.size();
   auto account = find_account(who);
   const bool is_root = who.empty() || (account ? account->uid == 0 : is_number && uid == 0);
-  if (is_root) account = find_account(info.user);
+  if (is_root) account = find_account(config.user);
   if (account && account->uid != 0) {
-    info.user = account->name;
-    info.uid = account->uid;
-    info.gid = account->gid;
-    info.home = account->home.starts_with('/') ? account->home : "/";
+    config.user = account->name;
+    config.uid = account->uid;
+    config.gid = account->gid;
+    config.home = account->home.starts_with('/') ? account->home : "/";
     return;
   }
   if (!is_root && (!is_number || uid > 65535))
     throw Error(ErrorCode::invalid, "the image has no such account as its default user");
-  make_account(is_root ? info.uid : uid, info);
+  make_account(is_root ? config.uid : uid, config);
 }
 
 // Makes a missing working directory, as container runtimes do.
-void make_workdir(ImageInfo& info) {
-  if (info.workdir.empty()) return;
-  info.workdir = (fs::path("/") / info.workdir).lexically_normal();
-  if (info.workdir == "/") {
-    info.workdir.clear();
-  } else if (!fs::exists(info.workdir)) {
-    make_directories(info.workdir);
-    if (lchown(info.workdir.c_str(), info.uid, info.gid) != 0 && errno != EINVAL)
+void make_workdir(ImageConfig& config) {
+  if (config.workdir.empty()) return;
+  config.workdir = (fs::path("/") / config.workdir).lexically_normal();
+  if (config.workdir == "/") {
+    config.workdir.clear();
+  } else if (!fs::exists(config.workdir)) {
+    make_directories(config.workdir);
+    if (lchown(config.workdir.c_str(), config.uid, config.gid) != 0 && errno != EINVAL)
       throw Error(ErrorCode::unavailable, "the working directory cannot be given away");
   }
 }
@@ -139,18 +139,20 @@ ImageInfo import_layout(ImageStore& store, const std::string& name, const OciLay
   info.name = name;
   info.created_at = SystemClock().now();
   info.source = layout.digest();
-  info.env = layout.config().env;
-  info.env.try_emplace("PATH", kDefaultPath);
-  info.workdir = layout.config().workdir;
+  ImageConfig& config = info.config;
+  config.env = layout.config().env;
+  config.env.try_emplace("PATH", kDefaultPath);
+  config.workdir = layout.config().workdir;
   const std::string prepared = in_tree(tree, [&] {
     umask(022);
-    choose_account(layout.config().user, info);
-    prepare_tree("", info);
-    make_workdir(info);
-    return to_json(info).dump();
+    choose_account(layout.config().user, config);
+    prepare_tree("", config);
+    make_workdir(config);
+    return to_json(config).dump();
   });
   progress("computing the image's digest");
-  return store.add(image_info_from(parse_json(prepared)), tree);
+  config = image_config_from(parse_json(prepared));
+  return store.add(std::move(info), tree);
 }
 
 }  // namespace

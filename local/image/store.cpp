@@ -40,17 +40,13 @@ bool is_image_name(std::string_view name) {
 }
 
 Json to_json(const ImageInfo& image) {
-  return {{"name", image.name},
-          {"digest", image.digest},
-          {"size_bytes", image.size_bytes},
-          {"created_at", to_rfc3339(image.created_at)},
-          {"user", image.user},
-          {"home", image.home},
-          {"uid", image.uid},
-          {"gid", image.gid},
-          {"env", image.env},
-          {"workdir", image.workdir},
-          {"source", image.source}};
+  Json json = to_json(image.config);
+  json.update({{"name", image.name},
+               {"digest", image.digest},
+               {"size_bytes", image.size_bytes},
+               {"created_at", to_rfc3339(image.created_at)},
+               {"source", image.source}});
+  return json;
 }
 
 ImageInfo image_info_from(const Json& json) {
@@ -59,12 +55,7 @@ ImageInfo image_info_from(const Json& json) {
   json.at("digest").get_to(image.digest);
   json.at("size_bytes").get_to(image.size_bytes);
   image.created_at = from_rfc3339(json.at("created_at").get<std::string>()).value_or(Time{});
-  json.at("user").get_to(image.user);
-  json.at("home").get_to(image.home);
-  json.at("uid").get_to(image.uid);
-  json.at("gid").get_to(image.gid);
-  json.at("env").get_to(image.env);
-  image.workdir = json.value("workdir", "");
+  image.config = image_config_from(json);
   image.source = json.value("source", "");
   return image;
 }

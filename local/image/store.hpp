@@ -1,6 +1,5 @@
 #pragma once
 #include <functional>
-#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -9,20 +8,17 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 #include "local/fd.hpp"
+#include "local/image/config.hpp"
 
 namespace sandgate {
 
-// The description of an image: a read-only file tree, and account, environment and working
-// directory of programs in it.
+// The description of an image: a read-only file tree, and how programs in it run.
 struct ImageInfo {
   std::string name;
   std::string digest;  // "sha256:" and hex, over every entry's name, mode, owner and content
   int64_t size_bytes = 0;
   Time created_at;
-  std::string user = "user", home = "/home/user";
-  uint32_t uid = 1000, gid = 1000;
-  std::map<std::string, std::string> env;
-  std::string workdir;  // where commands start; empty: home
+  ImageConfig config;
   std::string source;  // digest of the OCI manifest it was imported from; else empty
 };
 

@@ -69,25 +69,27 @@ JournalRecord read_entry(const std::filesystem::path& directory) {
 }  // namespace
 
 Json to_json(const JournalRecord& record) {
-  return {{"version", 1},
-          {"id", record.id},
-          {"tenant", record.tenant_id},
-          {"image", record.image},
-          {"image_digest", record.image_digest},
-          {"state", to_string(record.state)},
-          {"paused", record.paused},
-          {"id_base", record.id_base},
-          {"pid", record.pid},
-          {"start_time", record.start_time},
-          {"cgroups", record.cgroups},
-          {"milli_vcpu", record.resources.milli_vcpu},
-          {"memory_mib", record.resources.memory_mib},
-          {"disk_gib", record.resources.disk_gib},
-          {"processes", record.resources.processes},
-          {"network", egress::network_json(record.network)},
-          {"way_out", record.way_out},
-          {"created_at", to_micros(record.created_at)},
-          {"expires_at_uptime", to_micros(record.expires_at)}};
+  Json json{{"version", 1},
+            {"id", record.id},
+            {"tenant", record.tenant_id},
+            {"image", record.image},
+            {"image_digest", record.image_digest},
+            {"state", to_string(record.state)},
+            {"paused", record.paused},
+            {"id_base", record.id_base},
+            {"pid", record.pid},
+            {"start_time", record.start_time},
+            {"cgroups", record.cgroups},
+            {"milli_vcpu", record.resources.milli_vcpu},
+            {"memory_mib", record.resources.memory_mib},
+            {"disk_gib", record.resources.disk_gib},
+            {"processes", record.resources.processes},
+            {"network", egress::network_json(record.network)},
+            {"way_out", record.way_out},
+            {"created_at", to_micros(record.created_at)},
+            {"expires_at_uptime", to_micros(record.expires_at)}};
+  if (record.image_config) json["image_config"] = to_json(*record.image_config);
+  return json;
 }
 
 JournalRecord sandbox_record_from(const Json& json) {
@@ -96,6 +98,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("tenant").get_to(record.tenant_id);
   json.at("image").get_to(record.image);
   json.at("image_digest").get_to(record.image_digest);
+  if (json.contains("image_config")) record.image_config = image_config_from(json["image_config"]);
   record.state = state_from(json.at("state").get<std::string>());
   record.paused = json.value("paused", false);
   json.at("id_base").get_to(record.id_base);

@@ -1,9 +1,11 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
+#include "local/image/config.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {
@@ -11,11 +13,12 @@ namespace sandgate {
 enum class RecordState { creating, waiting, running };  // waiting: for an owner
 
 // The journal's entry of a sandbox: everything a node needs to adopt it or to remove all its
-// traces. Contains no secrets and no environment.
+// traces. Contains no secrets, and no environment but the image's.
 struct JournalRecord {
   std::string id;  // the gateway's id, also used by the backend
   std::string tenant_id;
   std::string image, image_digest;
+  std::optional<ImageConfig> image_config;  // empty: the entry is of an older version
   RecordState state = RecordState::creating;
   bool paused = false;  // its processes are to be frozen
   uint32_t id_base = 0;

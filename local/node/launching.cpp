@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kGib = int64_t{1} << 30;
 
 // The part of a launch spec that follows from the order, the image and the machine.
-LaunchSpec launch_spec(const SandboxOrder& order, const ImageInfo& image,
+LaunchSpec launch_spec(const SandboxOrder& order, const ImageConfig& image,
                        const Capabilities& machine) {
   LaunchSpec spec;
   spec.env = env_over(image.env, order);
@@ -65,6 +65,7 @@ LivePtr Supervisor::reserve(const SandboxOrder& order, const ImageInfo& image, O
   record = belonging_to(order, {});
   record.image = order.image;
   record.image_digest = image.digest;
+  record.image_config = image.config;
   record.resources = order.resources;
   record.cgroups = cgroups_->directories_of(order.id);
   table_.enter(live);
@@ -92,7 +93,7 @@ void Supervisor::start(LiveSandbox& live, const SandboxOrder& order, const OpenI
                        Owner owner) {
   Launcher::Inputs inputs;
   LaunchSpec& spec = inputs.spec;
-  spec = launch_spec(order, image.info, capabilities_);
+  spec = launch_spec(order, image.info.config, capabilities_);
   spec.id_base = live.record.id_base;
   spec.awaits_owner = owner == Owner::awaited;
   inputs.image = image.root.get();
@@ -101,7 +102,7 @@ void Supervisor::start(LiveSandbox& live, const SandboxOrder& order, const OpenI
   spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   const Fd listener = listen_on(journal_.directory_of(order.id), "agent.sock", settings_.serve_uid);
   inputs.listener = listener.get();
-  const Fd workspace = open_workspace(order, image.info, settings_.workspaces);
+  const Fd workspace = open_workspace(order, image.info.config, settings_.workspaces);
   if (workspace)
     spec.workspace =
         order.workspace_writable ? WorkspaceKind::read_write : WorkspaceKind::read_only;

@@ -11,7 +11,7 @@ constexpr std::chrono::seconds kBindTimeout{2};
 constexpr size_t kSeatBytes = 12;
 
 SeatClass class_of(const SandboxOrder& order, const ImageInfo& image) {
-  return {order.image, image.digest, order.resources, order.allow_debug};
+  return {order.image, image.digest, order.resources, order.allow_debug, image.config};
 }
 
 // Runs the agent client's coroutine to its end, because threads of the node block.
@@ -36,7 +36,8 @@ LivePtr Supervisor::take_seat(const SandboxOrder& order, const ImageInfo& image)
 std::optional<JournalRecord> Supervisor::hand_over(const LivePtr& seat, const SandboxOrder& order,
                                                    const ImageInfo& image) {
   std::lock_guard busy(seat->busy);
-  AgentConfiguration wanted{.env = env_over(image.env, order), .allow_root = order.allow_root};
+  AgentConfiguration wanted{.env = env_over(image.config.env, order),
+                            .allow_root = order.allow_root};
   const std::string name = seat->record.id;
   try {
     bind_owner(journal_.directory_of(name) + "/agent.sock", std::move(wanted));
@@ -77,7 +78,7 @@ std::string Supervisor::make_seat(const SeatClass& seat_class) {
   order.resources = seat_class.resources;
   order.allow_debug = seat_class.allow_debug;
   const OpenImage image = images_.open(order.image);
-  if (image.info.digest != seat_class.image_digest) {
+  if (image.info.digest != seat_class.image_digest || image.info.config != seat_class.config) {
     throw Error(ErrorCode::conflict, "the image was replaced");
   }
   return launch(order, image, Owner::awaited).id;

@@ -42,15 +42,17 @@ void require_wanted(const Fd& image) {
 }  // namespace
 
 Json to_json(const StoredSnapshot& snapshot) {
-  return {{"version", 1},
-          {"id", snapshot.id},
-          {"sandbox", snapshot.sandbox_id},
-          {"tenant", snapshot.tenant_id},
-          {"image", snapshot.image},
-          {"image_digest", snapshot.image_digest},
-          {"disk_gib", snapshot.disk_gib},
-          {"size_bytes", snapshot.size_bytes},
-          {"created_at", to_micros(snapshot.created_at)}};
+  Json json{{"version", 1},
+            {"id", snapshot.id},
+            {"sandbox", snapshot.sandbox_id},
+            {"tenant", snapshot.tenant_id},
+            {"image", snapshot.image},
+            {"image_digest", snapshot.image_digest},
+            {"disk_gib", snapshot.disk_gib},
+            {"size_bytes", snapshot.size_bytes},
+            {"created_at", to_micros(snapshot.created_at)}};
+  if (snapshot.image_config) json["image_config"] = to_json(*snapshot.image_config);
+  return json;
 }
 
 StoredSnapshot stored_snapshot_from(const Json& json) {
@@ -60,6 +62,8 @@ StoredSnapshot stored_snapshot_from(const Json& json) {
   json.at("tenant").get_to(snapshot.tenant_id);
   json.at("image").get_to(snapshot.image);
   json.at("image_digest").get_to(snapshot.image_digest);
+  if (json.contains("image_config"))
+    snapshot.image_config = image_config_from(json["image_config"]);
   json.at("disk_gib").get_to(snapshot.disk_gib);
   json.at("size_bytes").get_to(snapshot.size_bytes);
   snapshot.created_at = from_micros(json.at("created_at").get<int64_t>());

@@ -7,6 +7,7 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 #include "local/fd.hpp"
+#include "local/image/config.hpp"
 
 namespace sandgate {
 
@@ -14,6 +15,7 @@ namespace sandgate {
 struct StoredSnapshot {
   std::string id, sandbox_id, tenant_id;
   std::string image, image_digest;
+  std::optional<ImageConfig> image_config;  // empty: the snapshot is of an older version
   int64_t disk_gib = 0;
   int64_t size_bytes = 0;  // allocated on the host's disk, including blocks shared by reflink
   Time created_at;

@@ -65,6 +65,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
                         .tenant_id = record.tenant_id,
                         .image = record.image,
                         .image_digest = record.image_digest,
+                        .image_config = record.image_config,
                         .disk_gib = record.resources.disk_gib,
                         .created_at = clock_.now()};
   try {
@@ -81,8 +82,8 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   }
 }
 
-// A snapshot's disk is an overlay of the image tree it was written over, so that tree is opened
-// even if the image's name refers to another one by now.
+// A snapshot's disk is an overlay of the image tree it was written over, by the image's account of
+// that time, so these are taken even if the image's name stands for others by now.
 OpenImage Supervisor::open_image(const SandboxOrder& order) const {
   if (order.snapshot.empty()) return images_.open(order.image);
   if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);
@@ -94,7 +95,9 @@ OpenImage Supervisor::open_image(const SandboxOrder& order) const {
   if (snapshot->disk_gib != order.resources.disk_gib)
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot->disk_gib));
-  return images_.open_version(order.image, snapshot->image_digest);
+  OpenImage image = images_.open_version(order.image, snapshot->image_digest);
+  if (snapshot->image_config) image.info.config = *snapshot->image_config;
+  return image;
 }
 
 int64_t Supervisor::disk_used(const JournalRecord& record) const {

@@ -10,6 +10,7 @@
 #include <tuple>
 #include <vector>
 
+#include "local/image/config.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {
@@ -20,10 +21,11 @@ struct SeatClass {
   std::string image, image_digest;
   Resources resources;
   bool allow_debug = false;
+  ImageConfig config;  // an image of the same digest may have another
 
   auto key() const {
     return std::tie(image, image_digest, resources.milli_vcpu, resources.memory_mib,
-                    resources.disk_gib, resources.processes, allow_debug);
+                    resources.disk_gib, resources.processes, allow_debug, config);
   }
   bool operator<(const SeatClass& other) const { return key() < other.key(); }
 };

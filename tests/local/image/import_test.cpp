@@ -92,11 +92,11 @@ TEST_F(ImportTest, LayersGoOverEachOther) {
   EXPECT_EQ(status.st_mode & 07777, 04750u);
   EXPECT_EQ(status.st_uid, 7u);
   EXPECT_EQ(status.st_gid, 8u);
-  EXPECT_EQ(image.env.at("A"), "1");
-  EXPECT_EQ(image.env.at("PATH"), "/x");
-  EXPECT_EQ(image.workdir, "/srv/app");
+  EXPECT_EQ(image.config.env.at("A"), "1");
+  EXPECT_EQ(image.config.env.at("PATH"), "/x");
+  EXPECT_EQ(image.config.workdir, "/srv/app");
   EXPECT_TRUE(fs::is_directory(root + "/srv/app"));
-  EXPECT_EQ(image.uid, 1000u);
+  EXPECT_EQ(image.config.uid, 1000u);
   EXPECT_NE(text(root + "/etc/passwd").find("user:x:1000:1000"), std::string::npos);
   EXPECT_TRUE(nothing_left());
 }
@@ -111,13 +111,13 @@ TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
   const std::string layer = tar_of(
       {{"etc/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:1234:99::/app:/bin/sh\n"}});
   const ImageInfo named = imported({layer}, {{"User", "app"}});
-  EXPECT_EQ(named.user, "app");
-  EXPECT_EQ(named.uid, 1234u);
-  EXPECT_EQ(named.gid, 99u);
-  EXPECT_EQ(named.home, "/app");
-  EXPECT_EQ(imported({layer}, {{"User", "1234:99"}}).user, "app");
-  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).uid, 4000u);
-  EXPECT_EQ(imported({layer}, {{"User", "root"}}).uid, 1000u);
+  EXPECT_EQ(named.config.user, "app");
+  EXPECT_EQ(named.config.uid, 1234u);
+  EXPECT_EQ(named.config.gid, 99u);
+  EXPECT_EQ(named.config.home, "/app");
+  EXPECT_EQ(imported({layer}, {{"User", "1234:99"}}).config.user, "app");
+  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).config.uid, 4000u);
+  EXPECT_EQ(imported({layer}, {{"User", "root"}}).config.uid, 1000u);
   EXPECT_THROW(imported({layer}, {{"User", "nobody-knows"}}), Error);
   EXPECT_THROW(imported({layer}, {{"User", "70000"}}), Error);
 }
@@ -128,7 +128,7 @@ TEST_F(ImportTest, AccountsAreNotWaitedFor) {
        std::vector<Member>{{"etc/passwd", Member::pipe}, {"etc/passwd", Member::symlink, "pipe"}}) {
     const ImageInfo image =
         imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "1234"}});
-    EXPECT_EQ(image.uid, 1234u);
+    EXPECT_EQ(image.config.uid, 1234u);
   }
 }
 
@@ -156,19 +156,21 @@ TEST_F(ImportTest, ANumberWithoutANameGetsOneThatIsFree) {
                                      "user1234:x:77:77::/:\n"},
                                     {"home/user/own", Member::file, "o", 0644, 1000, 1000}});
   const ImageInfo image = imported({layer}, {{"User", "1234:1234"}, {"WorkingDir", "/srv/w"}});
-  EXPECT_EQ(image.uid, 1234u);
+  EXPECT_EQ(image.config.uid, 1234u);
   const std::string accounts = "\n" + text(tree(image) + "/etc/passwd");
-  EXPECT_NE(accounts.find("\n" + image.user + ":x:1234:1234:"), std::string::npos) << accounts;
-  EXPECT_EQ(accounts.find("\n" + image.user + ":"), accounts.rfind("\n" + image.user + ":"));
+  EXPECT_NE(accounts.find("\n" + image.config.user + ":x:1234:1234:"), std::string::npos)
+      << accounts;
+  EXPECT_EQ(accounts.find("\n" + image.config.user + ":"),
+            accounts.rfind("\n" + image.config.user + ":"));
   const auto owner = [&](const std::string& file) {
     struct stat status {};
     EXPECT_EQ(stat((tree(image) + file).c_str(), &status), 0) << file;
     return status.st_uid;
   };
   EXPECT_EQ(owner("/srv/w"), 1234u);
-  EXPECT_EQ(owner(image.home), 1234u);
+  EXPECT_EQ(owner(image.config.home), 1234u);
   EXPECT_EQ(owner("/home/user/own"), 1000u) << "that is another's home";
-  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).user, "user4000");
+  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).config.user, "user4000");
 }
 
 TEST_F(ImportTest, AnAccountUserOfTheImageKeepsItsNumbers) {
@@ -176,10 +178,10 @@ TEST_F(ImportTest, AnAccountUserOfTheImageKeepsItsNumbers) {
       tar_of({{"etc/passwd", Member::file,
                "root:x:0:0::/root:/bin/sh\nuser:x:1001:1002::/srv:/bin/sh\n"}});
   const ImageInfo image = imported({layer}, {{"User", "root"}});
-  EXPECT_EQ(image.user, "user");
-  EXPECT_EQ(image.uid, 1001u);
-  EXPECT_EQ(image.gid, 1002u);
-  EXPECT_EQ(image.home, "/srv");
+  EXPECT_EQ(image.config.user, "user");
+  EXPECT_EQ(image.config.uid, 1001u);
+  EXPECT_EQ(image.config.gid, 1002u);
+  EXPECT_EQ(image.config.home, "/srv");
 }
 
 TEST_F(ImportTest, NothingLeavesTheTree) {

@@ -131,18 +131,21 @@ TEST_F(SnapshotsTest, RemovedSnapshotsLeaveTheRestoredAlone) {
   EXPECT_TRUE(files().empty());
 }
 
+// An image whose file, environment and account tell its version.
+void import_version(ImageStore& store, const std::string& version, const char* uid) {
+  const TempDirectory draft;
+  std::vector<Member> layer = busybox_layer();
+  layer.push_back({.name = "version", .content = version});
+  const Json config{{"User", uid}, {"Env", {"VERSION=" + version}}};
+  write_layout(draft.path() + "/layout", {tar_of(layer)}, config);
+  import_image(store, "small", draft.path() + "/layout", [](std::string_view) {});
+}
+
 TEST_F(SnapshotsTest, LiesOverTheImageThatItWasTakenOf) {
   if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
   const std::string images = node().data_dir() + "/images";
   std::filesystem::remove(images);  // that of all tests
   ImageStore store(images);
-  const auto build = [&](std::string version) {
-    const TempDirectory draft;
-    std::vector<Member> layer = busybox_layer();
-    layer.push_back({.name = "version", .content = std::move(version)});
-    write_layout(draft.path() + "/layout", {tar_of(layer)});
-    import_image(store, "small", draft.path() + "/layout", [](std::string_view) {});
-  };
   NodeSettings settings;
   settings.data_dir = node().data_dir();
   settings.run_dir = node().run_dir();
@@ -150,21 +153,22 @@ TEST_F(SnapshotsTest, LiesOverTheImageThatItWasTakenOf) {
   const auto sh = [&](const std::string& sandbox, std::string line) {
     return node().exec(sandbox, {.argv = {"/bin/sh", "-c", std::move(line)}}).out;
   };
-  build("one");
+  import_version(store, "one", "1501");
   CreateSpec spec = node().spec();
   spec.image = "small";
   const std::string id = node().create(spec);
-  sh(id, "echo kept > kept");
+  sh(id, "echo kept > kept; chmod 600 kept");
   const BackendSnapshot taken = snapshot(id);
   run(provider().kill(id));
-  build("two");
+  import_version(store, "two", "1502");
   EXPECT_TRUE(collect().empty()) << "a snapshot needs it";
   CreateSpec again = restoring(taken);
   again.image = "small";
   const std::string restored = node().create(again);
   EXPECT_EQ(sh(restored, "cat /version kept"), "onekept\n");
+  EXPECT_EQ(sh(restored, "echo $VERSION; id -u"), "one\n1501\n");
   spec.sandbox_id = make_id("sb");
-  EXPECT_EQ(sh(node().create(spec), "cat /version"), "two");
+  EXPECT_EQ(sh(node().create(spec), "cat /version; echo $VERSION; id -u"), "twotwo\n1502\n");
   run(provider().remove_snapshot(taken.backend_id));
   EXPECT_TRUE(collect().empty()) << "a sandbox runs from it";
   run(provider().kill(restored));

@@ -70,7 +70,9 @@ TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
   fill(pool, kStart + 1s);
   for (SeatClass other :
        {kLarge, SeatClass{"debian-12", "sha256:2", {}, false},
-        SeatClass{"other", "sha256:1", {}, false}, SeatClass{"debian-12", "sha256:1", {}, true}}) {
+        SeatClass{"other", "sha256:1", {}, false}, SeatClass{"debian-12", "sha256:1", {}, true},
+        SeatClass{"debian-12", "sha256:1", {}, false, {.uid = 1001}},
+        SeatClass{"debian-12", "sha256:1", {}, false, {.env = {{"A", "1"}}}}}) {
     EXPECT_FALSE(pool.take(other, kStart + 1s));
   }
   EXPECT_TRUE(pool.take(kSmall, kStart + 1s));
