@@ -1,6 +1,6 @@
 #include "gateway/http/stream_sink.hpp"
 
-#include <charconv>
+#include "gateway/http/chunk_head.hpp"
 
 namespace sandgate::http {
 
@@ -9,11 +9,7 @@ Task<void> StreamSink::write(std::span<const char> bytes) {
   written_ += bytes.size();
   if (frame_.length && written_ > *frame_.length)
     throw Error(ErrorCode::internal, "a stream is longer than it said");
-  if (frame_.chunked) {
-    char size[20];
-    const auto end = std::to_chars(size, size + sizeof size, bytes.size(), 16).ptr;
-    head_.append(size, end).append("\r\n");
-  }
+  if (frame_.chunked) head_.append(chunk_head(bytes.size()));
   started_ = true;
   const std::array<asio::const_buffer, 3> buffers{asio::buffer(head_),
                                                   asio::buffer(bytes.data(), bytes.size()),

@@ -1,0 +1,111 @@
+#include "gateway/ports/delivery.hpp"
+
+#include "gateway/http/chunk_head.hpp"
+
+namespace sandgate::ports {
+namespace {
+
+boost::system::system_error cut_off() {
+  return boost::system::system_error(asio::error::connection_aborted);
+}
+
+AnswerFraming framing_of(const AppResponse& answer, http::ClientSide& client) {
+  AnswerFraming framing;
+  framing.http11 = client.http11();
+  framing.keep_alive = client.keeps_alive();
+  const auto length = answer.content_length();
+  const int status = answer.status();
+  if (length && status >= 200 && status != 204) framing.length = *length;
+  if (!answer.has_body() || framing.length) return framing;
+  framing.chunked = framing.http11;
+  // The body ends with the connection.
+  if (!framing.http11) framing.keep_alive = false;
+  return framing;
+}
+
+}  // namespace
+
+Delivery::Delivery(http::ClientSide& client, WatchedApp& app, AppResponse& answer,
+                   std::chrono::milliseconds silence)
+    : client_(client),
+      app_(app),
+      answer_(answer),
+      silence_(silence),
+      framing_(framing_of(answer, client)) {}
+
+Task<void> Delivery::run(std::string head) {
+  if (!answer_.has_body())
+    co_await pass(head, "", "");
+  else if (answer_.chunked())
+    co_await pass_chunks(std::move(head));
+  else if (framing_.length)
+    co_await pass_length(std::move(head), *framing_.length);
+  else
+    co_await pass_rest(std::move(head));
+}
+
+Task<void> Delivery::pass(std::string_view head, std::string_view bytes, std::string_view tail) {
+  const std::array<asio::const_buffer, 3> buffers{asio::buffer(head.data(), head.size()),
+                                                  asio::buffer(bytes.data(), bytes.size()),
+                                                  asio::buffer(tail.data(), tail.size())};
+  co_await client_.write(buffers, silence_);
+}
+
+Task<void> Delivery::pass_length(std::string head, uint64_t length) {
+  AppConnection& program = app_.connection();
+  for (uint64_t left = length;;) {
+    const std::string_view bytes = program.unread().substr(0, left);
+    co_await pass(head, bytes, "");
+    program.consume(bytes.size());
+    left -= bytes.size();
+    head.clear();
+    if (left == 0) co_return;
+    const size_t got = co_await app_.hear();
+    if (got == 0) throw cut_off();
+  }
+}
+
+Task<void> Delivery::pass_chunks(std::string head) {
+  AppConnection& program = app_.connection();
+  const std::unique_ptr<char[]> bytes(new char[AppConnection::kBufferBytes]);
+  const std::span<char> room(bytes.get(), AppConnection::kBufferBytes);
+  for (;;) {
+    program.consume(answer_.parse_body(program.unread(), room));
+    const size_t got = answer_.body_bytes();
+    const bool ended = answer_.is_done();
+    std::string tail;
+    if (framing_.chunked && got > 0) {
+      head.append(http::chunk_head(got));
+      tail = "\r\n";
+    }
+    if (framing_.chunked && ended) tail.append("0\r\n\r\n");
+    // Send the head alone too, so that the client of a quiet stream sees it begin.
+    const std::string_view piece(bytes.get(), got);
+    if (!head.empty() || got > 0 || !tail.empty()) co_await pass(head, piece, tail);
+    head.clear();
+    if (ended) co_return;
+    if (got > 0) continue;
+    if (program.full())
+      throw Error(ErrorCode::unavailable, "the program in the sandbox sent a chunk without an end");
+    const size_t heard = co_await app_.hear();
+    if (heard == 0) throw cut_off();
+  }
+}
+
+Task<void> Delivery::pass_rest(std::string head) {
+  AppConnection& program = app_.connection();
+  for (;;) {
+    const std::string_view bytes = program.unread();
+    const bool frame = framing_.chunked && !bytes.empty();
+    if (frame) head.append(http::chunk_head(bytes.size()));
+    if (!head.empty() || !bytes.empty()) co_await pass(head, bytes, frame ? "\r\n" : "");
+    program.consume(bytes.size());
+    head.clear();
+    const size_t got = co_await app_.hear();
+    if (got == 0) break;
+  }
+  if (program.broken()) throw cut_off();
+  if (framing_.chunked) co_await pass("0\r\n\r\n", "", "");
+}
+
+}  // namespace sandgate::ports
