@@ -4,8 +4,6 @@
 #include <fstream>
 #include <sstream>
 
-#include "providers/catalog.hpp"
-#include "tests/support/live_loop.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
 // docs/capabilities.md is what the descriptors say. SANDGATE_WRITE_DOCS=1 writes it anew.
@@ -21,19 +19,6 @@ constexpr Control kControls[] = {Control::network_deny,  Control::network_allow,
                                  Control::allow_root,    Control::allow_debug,
                                  Control::cpu_limit,     Control::memory_limit,
                                  Control::process_limit, Control::disk_limit};
-
-std::vector<Descriptor> descriptors() {
-  LiveLoop loop;
-  CurlClient http;
-  std::vector<Descriptor> all;
-  for (const auto& line : vendor_lines()) {
-    const ProviderConfig config{.settings = line.settings("http://127.0.0.1:1"),
-                                .credentials = line.credentials};
-    all.push_back(
-        find_provider_kind(line.name)->make({http, loop.executor()}, config)->descriptor());
-  }
-  return all;
-}
 
 std::string quantity(int64_t value, const char* unit) {
   return value == 0 ? "" : std::to_string(value) + " " + unit;
@@ -61,7 +46,7 @@ class Table {
 };
 
 std::string rendered() {
-  Table table(descriptors());
+  Table table(vendor_descriptors());
   table.row("isolation", [](const Descriptor& d) { return to_string(d.isolation); });
   for (const Verb verb : kVerbs)
     table.row("`" + std::string(to_string(verb)) + "`", [verb](const Descriptor& d) {

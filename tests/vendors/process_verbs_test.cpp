@@ -23,7 +23,6 @@ class VendorProcesses : public testing::TestWithParam<VendorLine> {
   void TearDown() override { loop_.run(provider().kill(box_)); }
 
   Provider& provider() { return vendor_->provider(); }
-  bool can(Verb verb) { return provider().descriptor().can(verb); }
   std::unique_ptr<ProcessStream> start(Command command) {
     command.process_id = process_ = ProcessId::make().value;
     return loop_.run(provider().exec(box_, std::move(command)));
@@ -49,8 +48,13 @@ class VendorProcesses : public testing::TestWithParam<VendorLine> {
   ProcessExit exit_;
 };
 
-TEST_P(VendorProcesses, ASignalReachesIt) {
-  if (!can(Verb::signal)) GTEST_SKIP() << "this backend offers no signal";
+std::string name_of_line(const testing::TestParamInfo<VendorLine>& line) { return line.param.name; }
+
+class VendorsWithSignals : public VendorProcesses {};
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorsWithSignals, testing::ValuesIn(vendors_with(Verb::signal)),
+                         name_of_line);
+
+TEST_P(VendorsWithSignals, DeliverThem) {
   auto stream =
       start({.shell = "trap 'echo bye; exit 3' TERM; echo ready; while :; do sleep 0.05; done"});
   EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
@@ -85,18 +89,20 @@ std::vector<VendorLine> with_one_account() {
 }
 
 INSTANTIATE_TEST_SUITE_P(Vendors, VendorsWithOneAccount, testing::ValuesIn(with_one_account()),
-                         [](const auto& line) { return line.param.name; });
+                         name_of_line);
 
-TEST_P(VendorProcesses, StdinIsWrittenByItsId) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
+class VendorsWithStdin : public VendorProcesses {};
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorsWithStdin, testing::ValuesIn(vendors_with(Verb::stdin_)),
+                         name_of_line);
+
+TEST_P(VendorsWithStdin, WriteItByTheProcessId) {
   auto stream = start({.argv = {"cat"}});
   loop_.run(provider().write_stdin(box_, process_, std::string("a\0b", 3)));
   loop_.run(provider().close_stdin(box_, process_));
   EXPECT_EQ(read(*stream), std::string("a\0b", 3));
 }
 
-TEST_P(VendorProcesses, WhatManyWriteAtOnceArrivesWhole) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
+TEST_P(VendorsWithStdin, KeepWhatManyWriteAtOnceWhole) {
   using namespace asio::experimental::awaitable_operators;
   auto stream = start({.argv = {"sort"}});
   const auto write = [this](std::string line) {
@@ -108,8 +114,11 @@ TEST_P(VendorProcesses, WhatManyWriteAtOnceArrivesWhole) {
   EXPECT_EQ(read(*stream), "a\nb\nc\nd\n");
 }
 
-TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
-  if (!can(Verb::pty)) GTEST_SKIP() << "this backend offers no pty";
+class VendorsWithTerminals : public VendorProcesses {};
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorsWithTerminals, testing::ValuesIn(vendors_with(Verb::pty)),
+                         name_of_line);
+
+TEST_P(VendorsWithTerminals, ChangeTheirSize) {
   auto stream = start(
       {.shell = "stty size; read line; stty size; echo got $line; exit 4", .pty = PtySize{80, 24}});
   EXPECT_NE(read(*stream, "24 80").find("24 80"), std::string::npos);
@@ -121,8 +130,11 @@ TEST_P(VendorProcesses, ATerminalHasASizeThatChanges) {
   EXPECT_EQ(exit_.exit_code, 4);
 }
 
-TEST_P(VendorProcesses, APauseKeepsWhatItDeclares) {
-  if (!can(Verb::pause)) GTEST_SKIP() << "this backend offers no pause";
+class VendorsWithPauses : public VendorProcesses {};
+INSTANTIATE_TEST_SUITE_P(Vendors, VendorsWithPauses, testing::ValuesIn(vendors_with(Verb::pause)),
+                         name_of_line);
+
+TEST_P(VendorsWithPauses, KeepWhatTheyDeclare) {
   const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
   auto stream = start({.shell = "echo before > file; echo ready; read line && echo $line"});
   EXPECT_EQ(read(*stream, "ready\n"), "ready\n");
@@ -140,9 +152,6 @@ TEST_P(VendorProcesses, APauseKeepsWhatItDeclares) {
   loop_.run(stream->write_stdin("after\n"));
   EXPECT_EQ(read(*stream), "after\n");
 }
-
-INSTANTIATE_TEST_SUITE_P(Vendors, VendorProcesses, testing::ValuesIn(vendor_lines()),
-                         [](const auto& line) { return line.param.name; });
 
 }  // namespace
 }  // namespace sandgate::test

@@ -1,6 +1,7 @@
 #include "tests/vendors/vendor_lines.hpp"
 
 #include "providers/catalog.hpp"
+#include "tests/support/live_loop.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -206,6 +207,12 @@ VendorLine vercel_line() {
           .credentials = {{"token", "vca_0001"}}};
 }
 
+std::shared_ptr<Provider> provider_at(const std::string& url, const VendorLine& line,
+                                      const ProviderParts& parts) {
+  const ProviderConfig config{.settings = line.settings(url), .credentials = line.credentials};
+  return find_provider_kind(line.name)->make(parts, config);
+}
+
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const VendorLine& line) { return out << line.name; }
@@ -223,11 +230,27 @@ const std::vector<VendorLine>& vendor_lines() {
   return kLines;
 }
 
-Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor)
-    : server_(line.script, line.specs) {
-  const ProviderKind* kind = find_provider_kind(line.name);
-  ProviderConfig config{.settings = line.settings(server_.url()), .credentials = line.credentials};
-  provider_ = kind->make({http_, std::move(executor)}, config);
+const std::vector<Descriptor>& vendor_descriptors() {
+  static const std::vector<Descriptor> kDescriptors = [] {
+    LiveLoop loop;
+    CurlClient http;
+    std::vector<Descriptor> all;
+    for (const VendorLine& line : vendor_lines())
+      all.push_back(provider_at("http://127.0.0.1:1", line, {http, loop.executor()})->descriptor());
+    return all;
+  }();
+  return kDescriptors;
 }
+
+std::vector<VendorLine> vendors_with(Verb verb) {
+  std::vector<VendorLine> lines;
+  for (size_t i = 0; i < vendor_lines().size(); ++i)
+    if (vendor_descriptors()[i].can(verb)) lines.push_back(vendor_lines()[i]);
+  return lines;
+}
+
+Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor)
+    : server_(line.script, line.specs),
+      provider_(provider_at(server_.url(), line, {http_, std::move(executor)})) {}
 
 }  // namespace sandgate::test

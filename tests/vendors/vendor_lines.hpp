@@ -34,6 +34,12 @@ std::ostream& operator<<(std::ostream& out, const VendorLine& line);
 // THE list.
 const std::vector<VendorLine>& vendor_lines();
 
+// What their adapters declare, line by line; needs no fake.
+const std::vector<Descriptor>& vendor_descriptors();
+
+// The lines of those that declare a verb.
+std::vector<VendorLine> vendors_with(Verb verb);
+
 // The adapter as a deployment's row makes it, against a fake of its own.
 class Vendor {
  public:
