@@ -76,27 +76,42 @@ class VendorBackend : public Backend {
   Vendor vendor_;
 };
 
+// All lines of vendors, with what their descriptors declare.
+void add_vendors(std::vector<BackendLine>& lines) {
+  for (size_t i = 0; i < vendor_lines().size(); ++i) {
+    const VendorLine& vendor = vendor_lines()[i];
+    std::set<Verb> verbs;
+    const Descriptor& descriptor = vendor_descriptors()[i];
+    for (const auto& [verb, keeps] : descriptor.verbs) verbs.insert(verb);
+    lines.push_back({vendor.name, verbs, [&vendor](LiveLoop& loop) -> std::unique_ptr<Backend> {
+                       return std::make_unique<VendorBackend>(loop, vendor);
+                     }});
+  }
+}
+
 }  // namespace
 
 std::vector<BackendLine> backend_lines() {
+  const std::set<Verb> of_processes{Verb::exec,  Verb::background, Verb::stdin_,   Verb::signal,
+                                    Verb::files, Verb::pause,      Verb::snapshot, Verb::fork};
+  std::set<Verb> of_process_backend = of_processes;
+  of_process_backend.insert(Verb::ports);
   std::vector<BackendLine> lines{
-      {"process",
+      {"process", of_process_backend,
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<ProcessBackend>(loop);
        }},
-      {"inner_gateway",
+      {"inner_gateway", of_processes,
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<InnerGatewayBackend>(loop);
        }},
       {"extension",
+       {Verb::exec, Verb::files},
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<ExtensionBackend>(loop);
        }},
   };
-  for (const VendorLine& vendor : vendor_lines())
-    lines.push_back({vendor.name, [&vendor](LiveLoop& loop) -> std::unique_ptr<Backend> {
-                       return std::make_unique<VendorBackend>(loop, vendor);
-                     }});
+  add_vendors(lines);
   return lines;
 }
 

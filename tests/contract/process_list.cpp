@@ -9,8 +9,7 @@ namespace {
 
 constexpr size_t kMoreThanAPage = 105;
 
-TEST_P(ProviderContract, EveryProcessIsListedAndFound) {
-  if (!can(Verb::background)) GTEST_SKIP() << "this backend offers no background";
+TEST_P(BackgroundContract, EveryProcessIsListedAndFound) {
   const std::string id = box_.backend_id;
   for (size_t count = 0; count < kMoreThanAPage; ++count) command({.argv = {"true"}});
   std::set<std::string> listed;

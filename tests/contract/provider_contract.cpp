@@ -1,5 +1,6 @@
 #include "tests/contract/provider_contract.hpp"
 
+#include <algorithm>
 #include <csignal>
 
 #include "gateway/core/ids.hpp"
@@ -72,8 +73,19 @@ std::string all_bytes() {
 
 std::ostream& operator<<(std::ostream& out, const BackendLine& line) { return out << line.name; }
 
+std::vector<BackendLine> backends_with(const std::set<Verb>& verbs) {
+  std::vector<BackendLine> lines = backend_lines();
+  std::erase_if(lines,
+                [&](const BackendLine& line) { return !std::ranges::includes(line.verbs, verbs); });
+  return lines;
+}
+
+std::string name_of_line(const testing::TestParamInfo<BackendLine>& line) {
+  return line.param.name;
+}
+
 void ProviderContract::SetUp() {
-  const std::string reason = GetParam().reason_to_skip();
+  const std::string reason = GetParam().reason_to_skip ? GetParam().reason_to_skip() : "";
   if (!reason.empty()) GTEST_SKIP() << reason;
   backend_ = GetParam().make(loop_);
   CreateSpec spec = backend_->spec();
@@ -126,6 +138,16 @@ TEST_P(ProviderContract, KillIsIdempotentAndLeavesNothingToFind) {
   }
 }
 
+// Which tests there are follows from the lines.
+TEST_P(ProviderContract, ItsLineNamesItsVerbs) {
+  std::set<Verb> declared;
+  for (const auto& [verb, keeps] : provider().descriptor().verbs) declared.insert(verb);
+  if (GetParam().reason_to_skip)
+    EXPECT_TRUE(std::ranges::includes(GetParam().verbs, declared));
+  else
+    EXPECT_EQ(declared, GetParam().verbs);
+}
+
 TEST_P(ProviderContract, UndeclaredVerbsAreUnsupported) {
   const std::string id = box_.backend_id;
   if (!can(Verb::exec)) {
@@ -152,8 +174,7 @@ TEST_P(ProviderContract, UndeclaredVerbsAreUnsupported) {
   }
 }
 
-TEST_P(ProviderContract, ExitCodesAndSignalsAreTold) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
+TEST_P(ExecContract, ExitCodesAndSignalsAreTold) {
   EXPECT_EQ(shell("exit 0").exit.exit_code, 0);
   EXPECT_EQ(shell("exit 7").exit.exit_code, 7);
   EXPECT_EQ(command({.argv = {"/no/such/program"}}).exit.exit_code, 127);
@@ -162,8 +183,7 @@ TEST_P(ProviderContract, ExitCodesAndSignalsAreTold) {
   EXPECT_EQ(killed.exit.signal, "SIGKILL");
 }
 
-TEST_P(ProviderContract, OutputArrivesWholeInOrderAndBinarySafe) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
+TEST_P(ExecContract, OutputArrivesWholeInOrderAndBinarySafe) {
   const auto numbers = shell("i=0; while [ $i -lt 20000 ]; do echo $i; i=$((i+1)); done");
   std::string expected;
   for (int i = 0; i < 20000; ++i) expected += std::to_string(i) + "\n";
@@ -175,16 +195,14 @@ TEST_P(ProviderContract, OutputArrivesWholeInOrderAndBinarySafe) {
   EXPECT_EQ(both.last_offset, 6u);
 }
 
-TEST_P(ProviderContract, StdinArrivesBinarySafeAndEnds) {
-  if (!can(Verb::stdin_)) GTEST_SKIP() << "this backend offers no stdin";
+TEST_P(StdinContract, StdinArrivesBinarySafeAndEnds) {
   EXPECT_EQ(command({.argv = {"cat"}}, all_bytes()).out, all_bytes());
   const std::string large(3 << 20, 'x');
   EXPECT_EQ(command({.argv = {"wc", "-c"}}, large).out.find("3145728"), 0u);
   EXPECT_EQ(command({.argv = {"cat"}}, "").out, "");
 }
 
-TEST_P(ProviderContract, EnvironmentAndDirectoryAreAsAsked) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
+TEST_P(ExecContract, EnvironmentAndDirectoryAreAsAsked) {
   EXPECT_EQ(command({.shell = "echo $A/$FROM_CREATE", .env = {{"A", "1 2"}}}).out, "1 2/yes\n");
   shell("mkdir -p sub");
   const auto inside = command({.argv = {"pwd"}, .cwd = "sub"});
@@ -195,8 +213,7 @@ TEST_P(ProviderContract, EnvironmentAndDirectoryAreAsAsked) {
             ErrorCode::invalid);
 }
 
-TEST_P(ProviderContract, TimeoutKillsTheWholeGroup) {
-  if (!can(Verb::exec)) GTEST_SKIP() << "this backend offers no exec";
+TEST_P(ExecContract, TimeoutKillsTheWholeGroup) {
   const auto begin = std::chrono::steady_clock::now();
   const auto slow = command(
       {.shell = "sleep 600 & sleep 600; echo late", .timeout = std::chrono::milliseconds(200)});
@@ -206,9 +223,7 @@ TEST_P(ProviderContract, TimeoutKillsTheWholeGroup) {
   EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
 }
 
-TEST_P(ProviderContract, BackgroundProcessesAreListedFollowedAndSignalled) {
-  if (!can(Verb::background) || !can(Verb::signal))
-    GTEST_SKIP() << "this backend offers no background";
+TEST_P(BackgroundContract, BackgroundProcessesAreListedFollowedAndSignalled) {
   const std::string id = box_.backend_id;
   Command command{
       .shell = "trap 'echo bye; exit 3' TERM; echo started; while :; do sleep 0.05; done",
@@ -236,8 +251,7 @@ TEST_P(ProviderContract, BackgroundProcessesAreListedFollowedAndSignalled) {
   EXPECT_EQ(loop_.run(follow(*again)).out, "rted\nbye\n");
 }
 
-TEST_P(ProviderContract, DroppingTheStreamKillsUnlessKept) {
-  if (!can(Verb::exec) || !can(Verb::files)) GTEST_SKIP() << "this backend offers no exec or files";
+TEST_P(FilesContract, DroppingTheStreamKillsUnlessKept) {
   Command command{.shell = "echo go; sleep 0.3; echo alive > proof",
                   .process_id = ProcessId::make().value};
   auto stream = loop_.run(provider().exec(box_.backend_id, command));
@@ -247,102 +261,7 @@ TEST_P(ProviderContract, DroppingTheStreamKillsUnlessKept) {
   EXPECT_EQ(code_of(provider().stat(box_.backend_id, "proof")), ErrorCode::not_found);
 }
 
-TEST_P(ProviderContract, PauseStopsAndKeepsWhatItDeclares) {
-  const std::string id = box_.backend_id;
-  if (!can(Verb::pause)) {
-    EXPECT_EQ(code_of(provider().pause(id, Keeps::memory)), ErrorCode::unsupported);
-    return;
-  }
-  const Keeps declared = provider().descriptor().verbs.at(Verb::pause);
-  const bool ticks = can(Verb::background);
-  std::unique_ptr<ProcessStream> stream;
-  if (ticks) {
-    stream =
-        loop_.run(provider().exec(id, {.shell = "while :; do date +%s%N >> ticks; sleep 0.02; done",
-                                       .keep_on_disconnect = true,
-                                       .background = true,
-                                       .process_id = ProcessId::make().value}));
-    while (shell("test -s ticks").exit.exit_code != 0) continue;
-  }
-  EXPECT_EQ(loop_.run(provider().pause(id, Keeps::memory)), declared);
-  EXPECT_EQ(loop_.run(provider().pause(id, Keeps::memory)), declared);
-  EXPECT_EQ(loop_.run(provider().find(id))->state, BackendState::paused);
-  EXPECT_EQ(loop_.run(provider().find(id))->kept, declared);
-  loop_.run(sleep_for(std::chrono::milliseconds(400)));
-  loop_.run(provider().resume(id));
-  loop_.run(provider().resume(id));
-  EXPECT_EQ(loop_.run(provider().find(id))->state, BackendState::running);
-  if (declared != Keeps::memory || !ticks) return;
-  const auto lines = shell("wc -l < ticks").out;
-  while (shell("wc -l < ticks").out == lines) continue;
-  const auto gap = shell(
-      "p=; m=0; while read t; do if [ -n \"$p\" ]; then d=$(( (t-p)/1000000 ));"
-      " [ $d -gt $m ] && m=$d; fi; p=$t; done < ticks; echo $m");
-  EXPECT_GE(std::atoi(gap.out.c_str()), 380) << "it ran on while paused";
-  if (!can(Verb::signal)) return;
-  for (const auto& process : loop_.run(provider().processes(id)))
-    if (process.background) loop_.run(provider().signal(id, process.id, SIGKILL));
-}
-
-TEST_P(ProviderContract, SnapshotsRestoreWhatWasThen) {
-  const std::string ours = SnapshotId::make().value;
-  if (!can(Verb::snapshot)) {
-    auto taking = provider().snapshot(box_.backend_id, ours, Keeps::disk, true);
-    EXPECT_EQ(code_of(std::move(taking)), ErrorCode::unsupported);
-    return;
-  }
-  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
-  write("kept/file", "then");
-  const auto taken = loop_.run(provider().snapshot(box_.backend_id, ours, Keeps::disk, true));
-  EXPECT_EQ(taken.kept, provider().descriptor().verbs.at(Verb::snapshot));
-  write("kept/file", "now");
-  const auto found = loop_.run(provider().find_snapshot(ours));
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->backend_id, taken.backend_id);
-  CreateSpec spec = backend_->spec();
-  spec.sandbox_id = SandboxId::make().value;
-  spec.snapshot = taken.backend_id;
-  const BackendSandbox first = box_;
-  box_ = loop_.run(provider().create(spec));
-  loop_.run(provider().remove_snapshot(taken.backend_id));
-  loop_.run(provider().remove_snapshot(taken.backend_id));
-  EXPECT_FALSE(loop_.run(provider().find_snapshot(ours)));
-  EXPECT_EQ(read("kept/file"), "then");
-  write("kept/file", "mine");
-  loop_.run(provider().kill(box_.backend_id));
-  box_ = first;
-  EXPECT_EQ(read("kept/file"), "now");
-}
-
-TEST_P(ProviderContract, ForksGoTheirOwnWays) {
-  if (!can(Verb::fork) || !can(Verb::files)) GTEST_SKIP() << "this backend offers no fork";
-  write("common", "all");
-  const BackendSandbox first = box_;
-  const std::string ours = SnapshotId::make().value;
-  const auto taken = loop_.run(provider().snapshot(box_.backend_id, ours, Keeps::disk, false));
-  std::vector<BackendSandbox> forks;
-  for (int i = 0; i < 2; ++i) {
-    CreateSpec spec = backend_->spec();
-    spec.sandbox_id = SandboxId::make().value;
-    spec.snapshot = taken.backend_id;
-    forks.push_back(loop_.run(provider().create(spec)));
-  }
-  loop_.run(provider().remove_snapshot(taken.backend_id));
-  for (const BackendSandbox& one : forks) {
-    box_ = one;
-    write("common", one.sandbox_id);
-  }
-  for (const BackendSandbox& one : forks) {
-    box_ = one;
-    EXPECT_EQ(read("common"), one.sandbox_id);
-    loop_.run(provider().kill(one.backend_id));
-  }
-  box_ = first;
-  EXPECT_EQ(read("common"), "all");
-}
-
-TEST_P(ProviderContract, FilesSurviveTheRoundTrip) {
-  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
+TEST_P(FilesContract, FilesSurviveTheRoundTrip) {
   const std::string id = box_.backend_id;
   const auto entry = write("deep/er/data.bin", all_bytes(), 0640);
   EXPECT_EQ(entry.name, "data.bin");
@@ -361,8 +280,7 @@ TEST_P(ProviderContract, FilesSurviveTheRoundTrip) {
   EXPECT_EQ(loop_.run(provider().stat(id, "empty")).size, 0u);
 }
 
-TEST_P(ProviderContract, DirectoriesAreMadeListedMovedAndRemoved) {
-  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
+TEST_P(FilesContract, DirectoriesAreMadeListedMovedAndRemoved) {
   const std::string id = box_.backend_id;
   EXPECT_EQ(loop_.run(provider().make_directory(id, "d/e")).type, FileType::directory);
   write("d/b", "1");
@@ -379,8 +297,7 @@ TEST_P(ProviderContract, DirectoriesAreMadeListedMovedAndRemoved) {
   EXPECT_EQ(code_of(provider().stat(id, "d")), ErrorCode::not_found);
 }
 
-TEST_P(ProviderContract, FileMistakesHaveTheirCodes) {
-  if (!can(Verb::files)) GTEST_SKIP() << "this backend offers no files";
+TEST_P(FilesContract, FileMistakesHaveTheirCodes) {
   const std::string id = box_.backend_id;
   loop_.run(provider().make_directory(id, "folder"));
   EXPECT_EQ(code_of(provider().read_file(id, "missing", {})), ErrorCode::not_found);
@@ -390,6 +307,14 @@ TEST_P(ProviderContract, FileMistakesHaveTheirCodes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, ProviderContract, testing::ValuesIn(backend_lines()),
-                         [](const auto& line) { return line.param.name; });
+                         name_of_line);
+INSTANTIATE_TEST_SUITE_P(Backends, ExecContract, testing::ValuesIn(ExecContract::lines()),
+                         name_of_line);
+INSTANTIATE_TEST_SUITE_P(Backends, StdinContract, testing::ValuesIn(StdinContract::lines()),
+                         name_of_line);
+INSTANTIATE_TEST_SUITE_P(Backends, BackgroundContract,
+                         testing::ValuesIn(BackgroundContract::lines()), name_of_line);
+INSTANTIATE_TEST_SUITE_P(Backends, FilesContract, testing::ValuesIn(FilesContract::lines()),
+                         name_of_line);
 
 }  // namespace sandgate::test

@@ -3,7 +3,9 @@
 
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "providers/provider.hpp"
 #include "tests/support/live_loop.hpp"
@@ -22,16 +24,21 @@ class Backend {
 // A line of the suite.
 struct BackendLine {
   std::string name;
+  // What its descriptor declares; of one that depends on the machine: where nothing is lacking.
+  std::set<Verb> verbs;
   std::function<std::unique_ptr<Backend>(LiveLoop& loop)> make;
-  // What this machine lacks to run the backend, with which its tests are skipped; empty: nothing.
-  // That make() throws is a failure.
-  std::function<std::string()> reason_to_skip = [] { return std::string(); };
+  // For a backend that depends on the machine: what this one lacks to run it, for which its tests
+  // are skipped; empty: nothing. If make() throws, that is a failure.
+  std::function<std::string()> reason_to_skip = nullptr;
 };
 
 std::ostream& operator<<(std::ostream& out, const BackendLine& line);
 
 // THE list.
 std::vector<BackendLine> backend_lines();
+// Those of it that have all these verbs.
+std::vector<BackendLine> backends_with(const std::set<Verb>& verbs);
+std::string name_of_line(const testing::TestParamInfo<BackendLine>& line);
 
 // What a command did.
 struct CommandOutcome {
@@ -68,5 +75,28 @@ class ProviderContract : public testing::TestWithParam<BackendLine> {
   BackendSandbox box_;
   std::string tag_;
 };
+
+// The contract of backends that have certain verbs.
+template <Verb... kVerbs>
+class ContractOf : public ProviderContract {
+ public:
+  static std::vector<BackendLine> lines() { return backends_with({kVerbs...}); }
+
+ protected:
+  void SetUp() override {
+    ProviderContract::SetUp();
+    if (backend_ && !(can(kVerbs) && ...)) GTEST_SKIP() << "this machine lacks what it takes";
+  }
+};
+
+class ExecContract : public ContractOf<Verb::exec> {};
+class StdinContract : public ContractOf<Verb::stdin_> {};
+class BackgroundContract : public ContractOf<Verb::background, Verb::signal> {};
+class FilesContract : public ContractOf<Verb::files, Verb::exec> {};
+class PauseContract : public ContractOf<Verb::pause> {};
+class SnapshotContract : public ContractOf<Verb::snapshot, Verb::files> {};
+class ForkContract : public ContractOf<Verb::fork, Verb::files> {};
+class WatchContract : public ContractOf<Verb::watch, Verb::files, Verb::exec> {};
+class PortsContract : public ContractOf<Verb::ports, Verb::background> {};
 
 }  // namespace sandgate::test

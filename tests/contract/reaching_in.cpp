@@ -43,12 +43,8 @@ std::string fetch(const PortConnection& connection) {
 
 }  // namespace
 
-TEST_P(ProviderContract, AWatchTellsWhatChanges) {
+TEST_P(WatchContract, AWatchTellsWhatChanges) {
   const std::string id = box_.backend_id;
-  if (!can(Verb::watch)) {
-    EXPECT_EQ(code_of(provider().watch(id, ".", true)), ErrorCode::unsupported);
-    return;
-  }
   loop_.run(provider().make_directory(id, "seen"));
   auto watch = loop_.run(provider().watch(id, "seen", true));
   shell("cd seen; mkdir d; mv d e; rmdir e; cd ..; rmdir seen");
@@ -60,13 +56,8 @@ TEST_P(ProviderContract, AWatchTellsWhatChanges) {
   EXPECT_EQ(code_of(provider().watch(id, "nowhere", false)), ErrorCode::not_found);
 }
 
-TEST_P(ProviderContract, APortLeadsToTheProgramThatListens) {
+TEST_P(PortsContract, APortLeadsToTheProgramThatListens) {
   const std::string id = box_.backend_id;
-  if (!can(Verb::ports)) {
-    EXPECT_EQ(code_of(provider().dial(id, 8080)), ErrorCode::unsupported);
-    return;
-  }
-  if (!can(Verb::background)) GTEST_SKIP() << "this backend offers no background";
   Command server{.argv = {"python3", "-c", kServer},
                  .keep_on_disconnect = true,
                  .background = true,
@@ -80,5 +71,12 @@ TEST_P(ProviderContract, APortLeadsToTheProgramThatListens) {
     EXPECT_TRUE(answer.starts_with("HTTP/1.") && answer.ends_with("from inside")) << answer;
   }
 }
+
+// Of the backends without a machine of their own none has watches.
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(WatchContract);
+INSTANTIATE_TEST_SUITE_P(Backends, PortsContract, testing::ValuesIn(PortsContract::lines()),
+                         name_of_line);
+INSTANTIATE_TEST_SUITE_P(Backends, WatchContract, testing::ValuesIn(WatchContract::lines()),
+                         name_of_line);
 
 }  // namespace sandgate::test

@@ -43,13 +43,17 @@ class RunningGatewayBackend : public Backend {
 }  // namespace
 
 std::vector<BackendLine> backend_lines() {
+  const std::set<Verb> every_verb{Verb::exec,   Verb::background, Verb::stdin_,   Verb::signal,
+                                  Verb::files,  Verb::archive,    Verb::watch,    Verb::pty,
+                                  Verb::ports,  Verb::pause,      Verb::snapshot, Verb::fork,
+                                  Verb::metrics};
   return {
-      {"local",
+      {"local", every_verb,
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<LocalBackend>(loop);
        },
        LocalNode::reason_to_skip},
-      {"running_gateway",
+      {"running_gateway", every_verb,
        [](LiveLoop& loop) -> std::unique_ptr<Backend> {
          return std::make_unique<RunningGatewayBackend>(loop);
        },
