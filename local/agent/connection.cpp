@@ -9,7 +9,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "local/agent/document_text.hpp"
+#include "gateway/core/json_text.hpp"
 #include "local/agent/error_text.hpp"
 #include "local/fd_passing.hpp"
 
@@ -118,13 +118,13 @@ void Connection::send_output(uint8_t channel, uint64_t end_offset, std::string_v
 }
 
 void Connection::reply(const nlohmann::json& document) {
-  const std::string text = to_text(document);
+  const std::string text = json_text(document);
   if (text.size() > kMaxPayload) throw Error(ErrorCode::too_large, "the answer is too long");
   send(FrameType::reply, text);
 }
 
 void Connection::reply_with(const nlohmann::json& document, const Fd& beside) {
-  const std::string bytes = frame(FrameType::reply, to_text(document));
+  const std::string bytes = frame(FrameType::reply, json_text(document));
   // Nothing was sent before, so the reply fits into the socket's buffer; if not, the connection is
   // closed.
   const ssize_t put = send_with_fd(socket_.get(), bytes, beside.get());

@@ -1,6 +1,6 @@
 #include "local/agent/error_text.hpp"
 
-#include "local/agent/document_text.hpp"
+#include "gateway/core/json_text.hpp"
 #include "local/agent/protocol.hpp"
 
 namespace sandgate::agent {
@@ -11,7 +11,7 @@ std::string error_text(const Error& error) {
     document["path"] = error.fields.front().path;
     document["message"] = error.fields.front().message;
   }
-  std::string text = to_text(document);
+  std::string text = json_text(document);
   if (text.size() > kMaxPayload) text = R"({"code":"invalid","message":"the request is wrong"})";
   return text;
 }

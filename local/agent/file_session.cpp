@@ -5,7 +5,7 @@
 #include <cerrno>
 
 #include "gateway/core/error.hpp"
-#include "local/agent/document_text.hpp"
+#include "gateway/core/json_text.hpp"
 #include "local/agent/error_text.hpp"
 
 namespace sandgate::agent {
@@ -37,7 +37,7 @@ std::string_view FileSession::receive_bytes() {
 }
 
 void FileSession::reply(const nlohmann::json& document) {
-  send_raw(frame(FrameType::reply, to_text(document)));
+  send_raw(frame(FrameType::reply, json_text(document)));
 }
 
 void FileSession::fail(const Error& error) {
@@ -49,7 +49,7 @@ void FileSession::fail(const Error& error) {
 }
 
 void FileSession::item(const nlohmann::json& document) {
-  const std::string text = to_text(document);
+  const std::string text = json_text(document);
   if (text.size() + 2 > kMaxPayload)
     throw Error(ErrorCode::too_large, "a path or link is too long to be told");
   if (items_.size() + text.size() >= kItemBytes) flush_items();

@@ -3,6 +3,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/json_text.hpp"
 #include "local/agent/environment.hpp"
 #include "local/agent/file_path.hpp"
 #include "local/agent/input_stream.hpp"
@@ -125,8 +126,7 @@ void answer_processes(const ProcessRequest& request) {
   request.problems.throw_if_any();
   std::string items;
   for (const auto& [id, process] : request.context.processes.all()) {
-    items += (items.empty() ? '[' : ',') +
-             process->describe().dump(-1, ' ', false, Json::error_handler_t::replace);
+    items += (items.empty() ? '[' : ',') + json_text(process->describe());
     if (items.size() < kListFrameBytes) continue;
     request.connection.send(FrameType::items, items + "]");
     items.clear();

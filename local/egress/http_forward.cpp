@@ -1,7 +1,8 @@
 #include "local/egress/http_forward.hpp"
-#include "gateway/core/json_text.hpp"
 
 #include <algorithm>
+
+#include "gateway/core/json_text.hpp"
 
 namespace sandgate::egress {
 namespace {

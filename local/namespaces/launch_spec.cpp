@@ -2,32 +2,33 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/core/json_text.hpp"
+
 namespace sandgate {
 
 using Json = nlohmann::json;
 
 std::string to_json_text(const LaunchSpec& spec) {
-  return Json{{"id_base", spec.id_base},
-              {"hostname", spec.hostname},
-              {"disk_bytes", spec.disk_bytes},
-              {"disk_inodes", spec.disk_inodes},
-              {"disk", spec.disk == DiskKind::loop ? "loop" : "memory"},
-              {"workspace", static_cast<int>(spec.workspace)},
-              {"shm_bytes", spec.shm_bytes},
-              {"cgroup_version", spec.cgroup_version},
-              {"cgroup_fds", spec.cgroup_fds},
-              {"has_nursery", spec.has_nursery},
-              {"cpu_is_limited", spec.cpu_is_limited},
-              {"env", spec.env},
-              {"allow_root", spec.allow_root},
-              {"awaits_owner", spec.awaits_owner},
-              {"user", spec.user},
-              {"home", spec.home},
-              {"uid", spec.uid},
-              {"gid", spec.gid},
-              {"workdir", spec.workdir},
-              {"single_id", spec.single_id}}
-      .dump(-1, ' ', false, Json::error_handler_t::replace);
+  return json_text(Json{{"id_base", spec.id_base},
+                        {"hostname", spec.hostname},
+                        {"disk_bytes", spec.disk_bytes},
+                        {"disk_inodes", spec.disk_inodes},
+                        {"disk", spec.disk == DiskKind::loop ? "loop" : "memory"},
+                        {"workspace", static_cast<int>(spec.workspace)},
+                        {"shm_bytes", spec.shm_bytes},
+                        {"cgroup_version", spec.cgroup_version},
+                        {"cgroup_fds", spec.cgroup_fds},
+                        {"has_nursery", spec.has_nursery},
+                        {"cpu_is_limited", spec.cpu_is_limited},
+                        {"env", spec.env},
+                        {"allow_root", spec.allow_root},
+                        {"awaits_owner", spec.awaits_owner},
+                        {"user", spec.user},
+                        {"home", spec.home},
+                        {"uid", spec.uid},
+                        {"gid", spec.gid},
+                        {"workdir", spec.workdir},
+                        {"single_id", spec.single_id}});
 }
 
 LaunchSpec launch_spec_from(std::string_view text) {
