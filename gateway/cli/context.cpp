@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "gateway/cli/decision.hpp"
+#include "gateway/core/json_text.hpp"
 
 namespace sandgate::cli {
 
@@ -36,7 +37,7 @@ void Context::report(const Error& error) {
   console_.out << std::flush;
   if (json_) {
     const Json plain{{"code", to_string(error.code)}, {"detail", error.what()}};
-    console_.err << (error.details.is_null() ? plain : error.details).dump(2) << std::endl;
+    console_.err << json_text(error.details.is_null() ? plain : error.details, 2) << std::endl;
     return;
   }
   const std::string line = printable(std::string("sandgate: ") + error.what() + way_out(error));
@@ -88,9 +89,11 @@ Client Context::connect(Settings settings, bool prefer_admin, const std::string&
   return Client(settings.url, key, tenant);
 }
 
+void Context::print(const Json& document) const { console_.out << json_text(document, 2) << '\n'; }
+
 void Context::show(const Json& document, const std::function<void(const Json&)>& render) const {
   if (json_)
-    console_.out << document.dump(2) << '\n';
+    print(document);
   else
     render(document);
 }
@@ -98,7 +101,7 @@ void Context::show(const Json& document, const std::function<void(const Json&)>&
 void Context::show_items(const std::vector<Json>& items,
                          const std::function<void(const std::vector<Json>&)>& render) const {
   if (json_)
-    console_.out << Json{{"items", items}}.dump(2) << '\n';
+    print({{"items", items}});
   else
     render(items);
 }

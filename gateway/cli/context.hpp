@@ -40,7 +40,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void each(const std::vector<std::string>& ids,
             const std::function<void(const std::string& id)>& work);
 
-  // Prints the document, indented, with --json; otherwise calls `render`.
+  // Prints the document, indented. Names and output that are not UTF-8 get U+FFFD.
+  void print(const Json& document) const;
+  // Prints the document with --json; otherwise calls `render`.
   void show(const Json& document, const std::function<void(const Json&)>& render) const;
   // Likewise for a list.
   void show_items(const std::vector<Json>& items,

@@ -190,7 +190,7 @@ void add_copy_command(CLI::App& app, const ContextPtr& context) {
   context->on(*command, [context, options] {
     copy(*context, options->from, options->to);
     if (context->json() && options->to != kStream)
-      context->console().out << Json{{"from", options->from}, {"to", options->to}}.dump(2) << '\n';
+      context->print({{"from", options->from}, {"to", options->to}});
   });
 }
 

@@ -77,7 +77,7 @@ void add_profile_show(CLI::App& group, const ContextPtr& context) {
   command->add_option("NAME", *name, "name, name@3 or name@stable")->required();
   context->on(*command, [context, name] {
     context->show(context->client().get(profile_path(*name)), [&](const Json& document) {
-      context->console().out << document.value("profile", Json::object()).dump(2) << '\n';
+      context->print(document.value("profile", Json::object()));
     });
   });
 }

@@ -66,7 +66,7 @@ void answer_in_json(Context& context, const Client& client, const std::string& i
     body["stdin_base64"] = base64_encode(input);
   }
   const Json result = client.post(sandbox_path(id) + "/exec", body);
-  context.console().out << Json{{"sandbox", id}, {"result", result}}.dump(2) << '\n';
+  context.print({{"sandbox", id}, {"result", result}});
   context.exit_with(result.value("exit_code", 1));
 }
 
@@ -191,13 +191,11 @@ void print_logs(const Context& context, const Client& client, const std::string&
   }
   std::ostringstream out, err;
   const StreamedExit exit = stream_output(client, {.path = path}, Console(out, err, false, false));
-  const Json document{{"process_id", process},
-                      {"exit_code", exit.exit_code},
-                      {"signal", exit.signal.empty() ? Json() : Json(exit.signal)},
-                      {"stdout", out.str()},
-                      {"stderr", err.str()}};
-  // Output may be invalid UTF-8, which JSON cannot hold.
-  context.console().out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+  context.print({{"process_id", process},
+                 {"exit_code", exit.exit_code},
+                 {"signal", exit.signal.empty() ? Json() : Json(exit.signal)},
+                 {"stdout", out.str()},
+                 {"stderr", err.str()}});
 }
 
 void add_logs(CLI::App& app, const ContextPtr& context) {

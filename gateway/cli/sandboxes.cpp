@@ -169,7 +169,7 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
       killed.push_back(id);
       context->say("killed " + id);
     });
-    if (context->json()) context->console().out << Json{{"killed", killed}}.dump(2) << '\n';
+    if (context->json()) context->print({{"killed", killed}});
   });
 }
 

@@ -62,7 +62,7 @@ void add_snapshot_remove(CLI::App& group, const ContextPtr& context) {
       removed.push_back(id);
       context->say("removed " + id);
     });
-    if (context->json()) context->console().out << Json{{"removed", removed}}.dump(2) << '\n';
+    if (context->json()) context->print({{"removed", removed}});
   });
 }
 

@@ -15,7 +15,7 @@ void change_all(Context& context, const std::vector<std::string>& ids, const cha
     context.say(cell(changed.back(), "/state") + " " + id +
                 ", kept: " + printable(cell(changed.back(), "/kept")));
   });
-  if (context.json()) context.console().out << Json(changed).dump(2) << '\n';
+  if (context.json()) context.print(changed);
 }
 
 void add_pause(CLI::App& app, const ContextPtr& context) {

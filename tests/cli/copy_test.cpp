@@ -79,6 +79,25 @@ TEST(Copy, ADirectoryThatIsThereIsCopiedInto) {
   std::remove(source.c_str());
 }
 
+TEST(Copy, AFileNameThatIsNoTextIsToldInJson) {
+  const std::string target = make_id("sb") + ":there";
+  const std::string stem = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  const std::string source = stem + "\xFF";
+  std::ofstream(source) << "hello";
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+
+  const Told told = tell(server.url(), {"cp", "--json", source.c_str(), target.c_str()});
+  std::remove(source.c_str());
+  testing::internal::CaptureStderr();
+  const Told gone = tell(server.url(), {"cp", "--json", source.c_str(), target.c_str()});
+  const std::string problem = testing::internal::GetCapturedStderr();
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(Json::parse(told.output).at("from"), stem + "\xEF\xBF\xBD");
+  EXPECT_EQ(gone.exit_code, 1);
+  EXPECT_EQ(Json::parse(problem).at("detail"), "cannot read " + stem + "\xEF\xBF\xBD");
+}
+
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
   const std::string id = make_id("sb");
   ScriptedServer server([](const auto&) {
