@@ -63,7 +63,8 @@ int run_migrate(const SettingsFlags& flags) {
 }  // namespace
 
 void add_server_commands(CLI::App& app, int& exit_code) {
-  CLI::App* serve_command = app.add_subcommand("serve", "Run the gateway and what belongs to it");
+  CLI::App* serve_command = app.add_subcommand(
+      "serve", "Run the gateway, with the local provider and an embedded database as configured");
   const auto serve_flags = std::make_shared<SettingsFlags>(*serve_command);
   serve_command->callback([serve_flags, &exit_code] { exit_code = run_serve(*serve_flags); });
 
@@ -89,8 +90,8 @@ void add_server_commands(CLI::App& app, int& exit_code) {
   migrate_command->callback(
       [migrate_flags, &exit_code] { exit_code = run_migrate(*migrate_flags); });
 
-  CLI::App* doctor_command =
-      app.add_subcommand("doctor", "What this machine offers, what is missing and how to fix it");
+  CLI::App* doctor_command = app.add_subcommand(
+      "doctor", "Show what this machine offers, what is missing and how to fix it");
   const auto doctor_flags = std::make_shared<SettingsFlags>(*doctor_command);
   const auto as_json = std::make_shared<bool>(false);
   doctor_command->add_flag("--json", *as_json, "Print JSON");

@@ -155,19 +155,19 @@ void add_build(CLI::App& image, int& exit_code) {
   CLI::App* command = image.add_subcommand("build", "Make an image from Debian packages (root)");
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<BuildOptions>();
-  command->add_option("name", options->name, "Its name, say debian-12")->required();
-  command->add_option("--package", options->packages, "A further package; may be repeated")
+  command->add_option("NAME", options->name, "Its name, such as debian-12")->required();
+  command->add_option("--package", options->packages, "An additional package; repeatable")
       ->allow_extra_args(false);
-  command->add_flag("--if-missing", options->if_missing, "Do nothing when it is there");
+  command->add_flag("--if-missing", options->if_missing, "Do nothing if the image exists");
   command->callback([flags, options, &exit_code] { exit_code = build(*flags, *options); });
 }
 
 void add_import(CLI::App& image, int& exit_code) {
-  CLI::App* command = image.add_subcommand("import", "Make an image of an OCI archive or layout");
+  CLI::App* command = image.add_subcommand("import", "Make an image from an OCI archive or layout");
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<ImportOptions>();
-  command->add_option("path", options->path, "An archive file or a layout directory")->required();
-  command->add_option("name", options->order.name, "Its name here")->required();
+  command->add_option("PATH", options->path, "An archive file or a layout directory")->required();
+  command->add_option("NAME", options->order.name, "Its name here")->required();
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([flags, options, &exit_code] { exit_code = import_file(*flags, *options); });
 }
@@ -177,10 +177,10 @@ void add_pull(CLI::App& image, int& exit_code) {
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<ImportOptions>();
   command
-      ->add_option("reference", options->order.reference,
+      ->add_option("REFERENCE", options->order.reference,
                    "Such as docker.io/library/python:3.12-slim")
       ->required();
-  command->add_option("name", options->order.name, "Its name here")->required();
+  command->add_option("NAME", options->order.name, "Its name here")->required();
   command->add_option("--credentials", options->order.credentials,
                       "File with registry credentials");
   command->add_flag("--plain-http", options->order.plain_http, "The registry has no TLS");
@@ -195,10 +195,10 @@ struct Simple {
   int (*run)(const SettingsFlags& flags, const std::string& name, bool as_json);
 };
 constexpr Simple kSimple[] = {
-    {"list", "What is in the store", false,
+    {"list", "List images", false,
      [](const SettingsFlags& flags, const std::string&, bool json) { return list(flags, json); }},
-    {"remove", "Forget an image, and its files when no sandbox runs from them", true, forget},
-    {"gc", "Remove what no name and no sandbox uses", false,
+    {"remove", "Remove an image, and its files once no sandbox uses them", true, forget},
+    {"gc", "Remove files that no image and no sandbox uses", false,
      [](const SettingsFlags& flags, const std::string&, bool json) {
        return collect(flags, json);
      }},
@@ -211,7 +211,7 @@ void add_simple(CLI::App& image, const Simple& simple, int& exit_code) {
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto name = std::make_shared<std::string>();
   const auto as_json = std::make_shared<bool>(false);
-  if (simple.takes_name) command->add_option("name", *name, "Its name")->required();
+  if (simple.takes_name) command->add_option("NAME", *name, "Its name")->required();
   command->add_flag("--json", *as_json, "Print JSON");
   command->callback([flags, name, as_json, run = simple.run, &exit_code] {
     exit_code = run(*flags, *name, *as_json);
@@ -221,7 +221,7 @@ void add_simple(CLI::App& image, const Simple& simple, int& exit_code) {
 }  // namespace
 
 void add_image_commands(CLI::App& app, int& exit_code) {
-  CLI::App* image = app.add_subcommand("image", "Images of the bundled local provider");
+  CLI::App* image = app.add_subcommand("image", "Manage the images of the bundled local provider");
   image->require_subcommand(1);
   add_build(*image, exit_code);
   add_import(*image, exit_code);

@@ -24,7 +24,7 @@ std::map<std::string, std::string> environment_of_process() {
 SettingsFlags::SettingsFlags(CLI::App& command) {
   command.add_option("--config", file_,
                      "Settings file (docs/sandgate.example.yaml has all of them)");
-  command.add_option("--set", settings_, "One setting, path=value; may be repeated")
+  command.add_option("--set", settings_, "One setting, path=value; repeatable")
       ->allow_extra_args(false);
 }
 

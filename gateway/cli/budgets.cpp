@@ -70,15 +70,16 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("set", "Set a budget; takes effect at once");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
   command->add_option("NAME", options->name, "The budget")->required();
-  command->add_option("--amount", options->amount, "How much, say 100.00")->required();
+  command->add_option("--amount", options->amount, "The amount, such as 100.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--window", options->window, "day, week, month or total")
       ->capture_default_str();
   command->add_option("--timezone", options->timezone,
-                      "Whose calendar, say Europe/Berlin; absent: UTC");
+                      "Time zone of the window, such as Europe/Berlin; absent: UTC");
   command->add_option("--on-exceeded", options->on_exceeded, "deny, pause or kill")
       ->capture_default_str();
-  command->add_option("--alert-at", options->alert_at, "Percent, commas between")->delimiter(',');
+  command->add_option("--alert-at", options->alert_at, "Percentages, separated by commas")
+      ->delimiter(',');
   command->add_option("--profile", options->profile, "Only sandboxes of this profile");
   command->add_option("--key", options->key, "Only sandboxes created with this key (its id)");
   command->add_option("--metadata", options->metadata, "Only sandboxes with NAME=VALUE; repeatable")
@@ -113,7 +114,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("credit", "Add prepaid money");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
-  command->add_option("AMOUNT", options->amount, "How much, say 20.00")->required();
+  command->add_option("AMOUNT", options->amount, "The amount, such as 20.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--reason", options->reason, "Kept in the ledger")->required();
   context->on_operator(*command, [context, options] {
@@ -129,7 +130,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_budget_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("budgets", "What tenants may spend (operator)");
+  auto* group = app.add_subcommand("budgets", "Manage what tenants may spend (operator)");
   group->require_subcommand(1);
   add_budget_list(*group, context);
   add_budget_set(*group, context);

@@ -7,12 +7,13 @@ namespace sandgate::cli {
 void add_create_options(CLI::App& command, CreateOptions& options) {
   command.add_option("-p,--profile", options.profile, "Profile: name, name@3 or name@stable")
       ->capture_default_str();
-  command.add_option("-e,--env", options.env, "NAME=VALUE of the environment")
+  command.add_option("-e,--env", options.env, "NAME=VALUE of the environment; repeatable")
       ->allow_extra_args(false);
-  command.add_option("-m,--metadata", options.metadata, "NAME=VALUE to find it by")
+  command.add_option("-m,--metadata", options.metadata, "NAME=VALUE to find it by; repeatable")
       ->allow_extra_args(false);
   command.add_option("--ttl", options.ttl_seconds, "Seconds to live");
-  command.add_option("--idle", options.idle_timeout_seconds, "Seconds without use to end after");
+  command.add_option("--idle", options.idle_timeout_seconds,
+                     "Seconds without use after which it ends");
   command.add_option("--vcpu", options.vcpu, "Processors, in steps of 0.25");
   command.add_option("--memory", options.memory_mib, "Memory in MiB");
   command.add_option("--disk", options.disk_gib, "Disk in GiB");

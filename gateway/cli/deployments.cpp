@@ -17,7 +17,7 @@ std::string deployment_path(const std::string& name) {
 }
 
 void add_deployment_list(CLI::App& group, const ContextPtr& context) {
-  auto* command = group.add_subcommand("list", "List deployments: what each is, health and price");
+  auto* command = group.add_subcommand("list", "List deployments with their health and price");
   context->on(*command, [context] {
     const Json answer = context->client().get("/v1/providers");
     context->show(answer, [&](const Json& document) {
@@ -79,7 +79,7 @@ void add_deployment_set(CLI::App& group, const ContextPtr& context) {
   command->add_flag("--credentials-stdin", options->credentials_from_stdin,
                     "Read the credentials as a JSON object from standard input");
   command->add_flag("--disabled", options->disabled, "Store it without using it");
-  command->add_option("--weight", options->weight, "Share under the strategy weighted");
+  command->add_option("--weight", options->weight, "Its weight for the strategy weighted");
   context->on_operator(*command, [context, options] {
     const Json answer = context->client().put(deployment_path(options->name), options->body());
     context->show(answer,
@@ -101,11 +101,11 @@ void add_deployment_remove(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
-  auto* providers = app.add_subcommand("providers", "What sandboxes can run on");
+  auto* providers = app.add_subcommand("providers", "List and test deployments");
   providers->require_subcommand(1);
   add_deployment_list(*providers, context);
   add_provider_trial(*providers, context);
-  auto* deployments = app.add_subcommand("deployments", "Configure backends");
+  auto* deployments = app.add_subcommand("deployments", "Add, change and remove deployments");
   deployments->require_subcommand(1);
   add_deployment_set(*deployments, context);
   add_deployment_remove(*deployments, context);

@@ -39,10 +39,11 @@ void add_events(CLI::App& app, const ContextPtr& context) {
     std::string sandbox, types;
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("events", "Show what happens, as it happens");
+  auto* command = app.add_subcommand("events", "Follow events as they happen");
   command->add_option("SANDBOX", options->sandbox, "Only this sandbox, from its beginning");
-  command->add_option("--types", options->types,
-                      "sandbox.running, budget.*, …; commas between; * matches any end");
+  command->add_option(
+      "--types", options->types,
+      "sandbox.running, budget.*, …, separated by commas; a trailing * matches the rest");
   context->on(*command, [context, options] {
     std::string path =
         options->sandbox.empty() ? "/v1/events" : sandbox_path(options->sandbox) + "/events";
@@ -63,7 +64,9 @@ void add_set_webhook(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("set", "Send events to a URL");
   command->add_option("NAME", options->name, "The webhook")->required();
   command->add_option("URL", options->url, "The receiver's address")->required();
-  command->add_option("--type", options->types, "Only this type; a trailing * matches any end")
+  command
+      ->add_option("--type", options->types,
+                   "Only this type; a trailing * matches the rest; repeatable")
       ->allow_extra_args(false);
   // Not a command line argument, because every account of the machine can read those.
   command->add_option("--secret-env", options->secret_env,
@@ -83,7 +86,7 @@ void add_set_webhook(CLI::App& group, const ContextPtr& context) {
 }
 
 void add_list_webhooks(CLI::App& group, const ContextPtr& context) {
-  auto* command = group.add_subcommand("list", "List webhooks and how their deliveries go");
+  auto* command = group.add_subcommand("list", "List webhooks and the state of their deliveries");
   context->on(*command, [context] {
     const auto items = context->client().all("/v1/webhooks");
     context->show_items(items, [&](const std::vector<Json>& hooks) {
@@ -99,7 +102,7 @@ void add_list_webhooks(CLI::App& group, const ContextPtr& context) {
 
 void add_remove_webhook(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
-  auto* command = group.add_subcommand("remove", "Stop sending");
+  auto* command = group.add_subcommand("remove", "Remove a webhook");
   command->add_option("NAME", *name, "The webhook")->required();
   context->on(*command, [context, name] {
     context->client().remove(hook_path(*name));
@@ -112,7 +115,7 @@ void add_remove_webhook(CLI::App& group, const ContextPtr& context) {
 
 void add_event_commands(CLI::App& app, const ContextPtr& context) {
   add_events(app, context);
-  auto* webhooks = app.add_subcommand("webhooks", "Configure where events are sent to");
+  auto* webhooks = app.add_subcommand("webhooks", "Manage webhooks, which receive events");
   webhooks->require_subcommand(1);
   add_set_webhook(*webhooks, context);
   add_list_webhooks(*webhooks, context);

@@ -10,7 +10,7 @@ namespace {
 std::string export_path(const std::string& name) { return "/v1/exports/" + percent_encode(name); }
 
 void add_export_list(CLI::App& group, const ContextPtr& context) {
-  auto* command = group.add_subcommand("list", "List exports and how far each is");
+  auto* command = group.add_subcommand("list", "List exports and their progress");
   context->on_operator(*command, [context] {
     context->show_items(context->client().all("/v1/exports"), [&](const auto& items) {
       Table table({"NAME", "KIND", "ENABLED", ">SENT", ">DEAD", "NEXT TRY", "ERROR"});
@@ -39,7 +39,8 @@ void add_export_set(CLI::App& group, const ContextPtr& context) {
       ->add_option("--secret-env", options->secrets_from_env,
                    "NAME=VARIABLE: take this secret from that environment variable")
       ->allow_extra_args(false);
-  command->add_option("--since", options->since, "Begin with usage of this moment, not from now");
+  command->add_option("--since", options->since,
+                      "Begin with usage from this moment instead of now");
   command->add_flag("--disabled", options->disabled, "Store it without sending");
   context->on_operator(*command, [context, options] {
     Json body{{"kind", options->kind},
@@ -72,7 +73,8 @@ void add_export_remove(CLI::App& group, const ContextPtr& context) {
 
 void add_dead_letters(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
-  auto* command = group.add_subcommand("dead-letters", "Events the receiver refused for good");
+  auto* command =
+      group.add_subcommand("dead-letters", "List events that the receiver refused for good");
   command->add_option("NAME", *name, "The export")->required();
   context->on_operator(*command, [context, name] {
     context->show_items(context->client().all(export_path(*name) + "/dead-letters"),
@@ -92,7 +94,7 @@ void add_export_retry(CLI::App& group, const ContextPtr& context) {
     std::vector<std::string> events;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("retry", "Put dead letters in line again");
+  auto* command = group.add_subcommand("retry", "Send dead letters again");
   command->add_option("NAME", options->name, "The export")->required();
   command->add_option("EVENTS", options->events, "Only these; absent: all");
   context->on_operator(*command, [context, options] {
@@ -108,7 +110,8 @@ void add_export_retry(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_export_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("exports", "Where usage is sent to (operator)");
+  auto* group =
+      app.add_subcommand("exports", "Manage exports of usage to other systems (operator)");
   group->require_subcommand(1);
   add_export_list(*group, context);
   add_export_set(*group, context);

@@ -55,10 +55,11 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("create", "Draft an invoice");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
-  command->add_option("--period", options->period, "A month, as 2026-10");
-  command->add_option("--timezone", options->timezone, "Whose month it is, as Europe/Berlin");
-  command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
-  command->add_option("--to", options->to, "The moment after the last");
+  command->add_option("--period", options->period, "A month, such as 2026-10");
+  command->add_option("--timezone", options->timezone,
+                      "Time zone of the month, such as Europe/Berlin; absent: UTC");
+  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "End, exclusive");
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   context->on_operator(*command, [context, options] {
     Json body{{"tenant", options->tenant}};
@@ -74,7 +75,7 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
 
 void add_invoice_issue(CLI::App& group, const ContextPtr& context) {
   auto id = std::make_shared<std::string>();
-  auto* command = group.add_subcommand("issue", "Fix an invoice for ever");
+  auto* command = group.add_subcommand("issue", "Issue a draft, which then never changes");
   command->add_option("ID", *id, "The invoice")->required();
   context->on_operator(*command, [context, id] {
     context->show(context->client().post(invoice_path(*id) + "/issue", Json::object()),
@@ -87,7 +88,7 @@ void add_invoice_credit(CLI::App& group, const ContextPtr& context) {
     std::string id, amount, reason;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("credit", "Take back a part of an issued invoice");
+  auto* command = group.add_subcommand("credit", "Credit part of an issued invoice");
   command->add_option("ID", options->id, "The invoice")->required();
   command->add_option("--amount", options->amount, "In the invoice's currency")->required();
   command->add_option("--reason", options->reason, "For the tenant to read")->required();

@@ -68,7 +68,7 @@ void add_key_list(CLI::App& group, const ContextPtr& context) {
 
 void add_revoke(CLI::App& group, const ContextPtr& context) {
   auto id = std::make_shared<std::string>();
-  auto* command = group.add_subcommand("revoke", "Make a key worthless at once");
+  auto* command = group.add_subcommand("revoke", "Revoke a key, effective at once");
   command->add_option("ID", *id, "The key")->required();
   context->on(*command, [context, id] {
     context->client().remove(key_path(*id));
@@ -97,7 +97,7 @@ void add_rotate(CLI::App& group, const ContextPtr& context) {
 
 void add_key_commands(CLI::App& app, const ContextPtr& context,
                       OperatorKeyMaker make_operator_key) {
-  auto* group = app.add_subcommand("keys", "API keys");
+  auto* group = app.add_subcommand("keys", "Manage API keys");
   group->require_subcommand(1);
   add_key_create(*group, context, make_operator_key);
   add_key_list(*group, context);

@@ -11,7 +11,7 @@ std::string query_of(const std::string& tenant) {
 
 void add_balances(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
-  auto* command = group.add_subcommand("balances", "What every account holds");
+  auto* command = group.add_subcommand("balances", "Show the balance of every account");
   command->add_option("--for", *tenant, "Of this tenant's accounts only");
   context->on_operator(*command, [context, tenant] {
     context->show(
@@ -31,7 +31,7 @@ void add_transfers(CLI::App& group, const ContextPtr& context) {
     size_t most = 50;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("transfers", "What moved, oldest first");
+  auto* command = group.add_subcommand("transfers", "List transfers, oldest first");
   command->add_option("--for", options->tenant, "Of this tenant only");
   command->add_option("--limit", options->most, "Transfers to show")->capture_default_str();
   context->on_operator(*command, [context, options] {
@@ -52,7 +52,7 @@ void add_transfers(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_ledger_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("ledger", "The books: balances and transfers");
+  auto* group = app.add_subcommand("ledger", "Show balances and transfers of the ledger");
   group->require_subcommand(1);
   add_balances(*group, context);
   add_transfers(*group, context);

@@ -26,9 +26,9 @@ void add_expose(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("expose", "Make a port reachable and print its link");
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("PORT", options->port, "Where a program in it listens")->required();
-  command->add_flag("--public", options->everyone, "Without a token: for everyone");
+  command->add_flag("--public", options->everyone, "Reachable by everyone, without a token");
   command->add_option("--expires-in", options->expires_in_seconds,
-                      "Seconds from now; without it as long as the sandbox");
+                      "Seconds from now; absent: until the sandbox ends");
   context->on(*command, [context, options] {
     Json body{{"port", options->port}, {"access", options->everyone ? "public" : "token"}};
     if (options->expires_in_seconds) body["expires_in_seconds"] = *options->expires_in_seconds;
@@ -61,7 +61,7 @@ void add_remove(CLI::App& group, const ContextPtr& context) {
     int64_t port = 0;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("remove", "Close a port to the outside");
+  auto* command = group.add_subcommand("remove", "Close a port");
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("PORT", options->port, "The port")->required();
   context->on(*command, [context, options] {
@@ -75,7 +75,7 @@ void add_remove(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_port_commands(CLI::App& app, const ContextPtr& context) {
-  auto* ports = app.add_subcommand("port", "Reach servers inside a sandbox");
+  auto* ports = app.add_subcommand("port", "Make servers inside a sandbox reachable");
   ports->require_subcommand(1);
   add_expose(*ports, context);
   add_list(*ports, context);

@@ -12,7 +12,7 @@ std::string price_path(const std::string& book) { return "/v1/prices/" + percent
 
 void add_price_list(CLI::App& group, const ContextPtr& context) {
   auto* command =
-      group.add_subcommand("list", "List price books: what is in force, and what is to come");
+      group.add_subcommand("list", "List price books and the versions in force or to come");
   context->on_operator(*command, [context] {
     context->show_items(context->client().all("/v1/prices"), [&](const auto& items) {
       Table table({"BOOK", ">VERSION", "KIND", "CURRENCY", "TENANT", "FROM", "STATE", ">MARKUP %",
@@ -98,12 +98,12 @@ void add_price_preview(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand(
-      "preview", "What a version would have made of last month; nothing is stored");
+      "preview", "Show what a version would have charged last month; stores nothing");
   command->add_option("BOOK", options->book, "The book")->required();
   command->add_option("-f,--file", options->file, "YAML or JSON; - is standard input")->required();
-  command->add_option("--period", options->period, "Another month, as 2026-10");
-  command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
-  command->add_option("--to", options->to, "The moment after the last");
+  command->add_option("--period", options->period, "A month, such as 2026-10; absent: the last");
+  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "End, exclusive");
   context->on_operator(*command, [context, options] {
     std::string path = price_path(options->book) + "/preview?";
     for (const auto& [name, value] :
@@ -166,7 +166,7 @@ void add_price_diff(CLI::App& group, const ContextPtr& context) {
     int64_t from = 0, to = 0;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("diff", "What changed between two versions of a book");
+  auto* command = group.add_subcommand("diff", "Show what changed between two versions of a book");
   command->add_option("BOOK", options->book, "The book")->required();
   command->add_option("--from", options->from, "A version")->required();
   command->add_option("--to", options->to, "Another; absent: the newest");
@@ -186,7 +186,7 @@ void add_price_diff(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_price_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("prices", "Price books (operator)");
+  auto* group = app.add_subcommand("prices", "Manage price books (operator)");
   group->require_subcommand(1);
   add_price_list(*group, context);
   add_price_show(*group, context);

@@ -125,7 +125,7 @@ void add_rollback(CLI::App& group, const ContextPtr& context) {
 
 void add_explain(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<CreateOptions>();
-  auto* command = group.add_subcommand("explain", "Say where a sandbox would run, and why");
+  auto* command = group.add_subcommand("explain", "Show where a sandbox would run, and why");
   add_create_options(*command, *options);
   command->add_option("NAME", options->profile, "The profile");
   context->on(*command, [context, options] {
@@ -141,7 +141,7 @@ void add_explain(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_profile_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("profiles", "What workloads need, in versions");
+  auto* group = app.add_subcommand("profiles", "Manage profiles, which say what workloads need");
   group->require_subcommand(1);
   add_apply(*group, context);
   add_profile_list(*group, context);

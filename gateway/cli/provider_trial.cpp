@@ -166,7 +166,7 @@ void add_provider_trial(CLI::App& group, const ContextPtr& context) {
     std::string deployment, profile = "python";
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("test", "Make, use and kill a sandbox on one deployment");
+  auto* command = group.add_subcommand("test", "Create, use and kill a sandbox on one deployment");
   command->add_option("DEPLOYMENT", options->deployment, "The deployment")->required();
   command->add_option("--profile", options->profile, "What to create")->capture_default_str();
   context->on(*command, [context, options] {

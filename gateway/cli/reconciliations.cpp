@@ -27,12 +27,12 @@ void add_reconcile_command(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("reconcile", "Compare a vendor's bill with what was metered");
   command->add_option("DEPLOYMENT", options->deployment, "The deployment")->required();
-  command->add_option("--period", options->period, "The month, as 2026-10")->required();
+  command->add_option("--period", options->period, "The month, such as 2026-10")->required();
   command->add_option("--currency", options->currency,
                       "Of the bill; otherwise USD if there is any");
   command
       ->add_option("-f,--file", options->file,
-                   "CSV with the columns meter, quantity, amount and perhaps sandbox")
+                   "CSV with the columns meter, quantity, amount and optionally sandbox")
       ->required();
   context->on_operator(*command, [context, options] {
     const std::string currency =

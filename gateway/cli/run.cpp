@@ -51,9 +51,9 @@ void add_exec_options(CLI::App& command, ExecOptions& options) {
   command.add_option("--user", options.user, "Account inside");
   command.add_option("--timeout", options.timeout_seconds, "Seconds until it is killed")
       ->check(positive);
-  command.add_flag("-i,--stdin", options.stdin_too,
-                   "Pass this command's input to the program, as it comes; with --json all of it "
-                   "at first");
+  command.add_flag(
+      "-i,--stdin", options.stdin_too,
+      "Pass standard input to the program as it arrives; with --json, all of it at the start");
   command.add_option("COMMAND", options.command, "The program and its arguments, after --")
       ->required();
 }
@@ -160,7 +160,7 @@ void add_exec(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("exec", "Run a program in a sandbox");
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("-e,--env", options->exec.env, "NAME=VALUE of the environment")
+  command->add_option("-e,--env", options->exec.env, "NAME=VALUE of the environment; repeatable")
       ->allow_extra_args(false);
   add_exec_options(*command, options->exec);
   context->on(*command, [context, options] {

@@ -84,7 +84,7 @@ void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("list", "List sandboxes that have not ended");
-  command->add_flag("-a,--all", options->all, "Ended ones too");
+  command->add_flag("-a,--all", options->all, "Include sandboxes that have ended");
   command->add_option("--state", options->state, "Only in this state")
       ->check(CLI::IsMember({"creating", "running", "pausing", "paused", "resuming", "stopping",
                              "stopped", "failed"}));

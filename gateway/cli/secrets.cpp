@@ -54,8 +54,8 @@ void add_secret_set(CLI::App& group, const ContextPtr& context) {
     std::string name, file;
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand(
-      "set", "Set a secret to what is typed, or to standard input where that is no terminal");
+  auto* command =
+      group.add_subcommand("set", "Set a secret; asks for its value, or reads it from a pipe");
   command->add_option("NAME", options->name, "The secret, named as an environment variable")
       ->required();
   command->add_option("--value-file", options->file,
@@ -82,7 +82,7 @@ void add_secret_remove(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_secret_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("secrets", "Values that workloads use and never see");
+  auto* group = app.add_subcommand("secrets", "Manage values that workloads use and never see");
   group->require_subcommand(1);
   add_secret_list(*group, context);
   add_secret_set(*group, context);

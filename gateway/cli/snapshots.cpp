@@ -18,7 +18,7 @@ void add_snapshot_create(CLI::App& group, const ContextPtr& context) {
     std::string id, name, keep = "disk";
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("create", "Keep the state of a sandbox and print its id");
+  auto* command = group.add_subcommand("create", "Take a snapshot of a sandbox and print its id");
   command->add_option("SANDBOX", options->id, "The sandbox")->required();
   command->add_option("--name", options->name, "What to call it");
   command->add_option("--keep", options->keep, "What to keep: memory or disk")
@@ -52,7 +52,7 @@ void add_snapshot_list(CLI::App& group, const ContextPtr& context) {
 
 void add_snapshot_remove(CLI::App& group, const ContextPtr& context) {
   auto ids = std::make_shared<std::vector<std::string>>();
-  auto* command = group.add_subcommand("remove", "Forget snapshots");
+  auto* command = group.add_subcommand("remove", "Remove snapshots");
   command->add_option("ID", *ids, "The snapshots")->required();
   context->on(*command, [context, ids] {
     const Client client = context->client();
@@ -69,7 +69,7 @@ void add_snapshot_remove(CLI::App& group, const ContextPtr& context) {
 }  // namespace
 
 void add_snapshot_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("snapshot", "Kept states of sandboxes");
+  auto* group = app.add_subcommand("snapshot", "Create, list and remove snapshots of sandboxes");
   group->require_subcommand(1);
   add_snapshot_create(*group, context);
   add_snapshot_list(*group, context);

@@ -24,7 +24,7 @@ void add_pause(CLI::App& app, const ContextPtr& context) {
     std::string keep = "memory";
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("pause", "Stop sandboxes and keep their state");
+  auto* command = app.add_subcommand("pause", "Pause sandboxes and keep their state");
   command->add_option("ID", options->ids, "The sandboxes")->required();
   command->add_option("--keep", options->keep, "What to keep: memory or disk")
       ->check(CLI::IsMember({"memory", "disk"}))
@@ -36,7 +36,7 @@ void add_pause(CLI::App& app, const ContextPtr& context) {
 
 void add_resume(CLI::App& app, const ContextPtr& context) {
   auto ids = std::make_shared<std::vector<std::string>>();
-  auto* command = app.add_subcommand("resume", "Let paused sandboxes go on");
+  auto* command = app.add_subcommand("resume", "Resume paused sandboxes");
   command->add_option("ID", *ids, "The sandboxes")->required();
   context->on(*command, [context, ids] { change_all(*context, *ids, "resume", Json::object()); });
 }

@@ -99,12 +99,12 @@ void add_audit(CLI::App& app, const ContextPtr& context) {
 }  // namespace
 
 void add_tenant_commands(CLI::App& app, const ContextPtr& context) {
-  auto* group = app.add_subcommand("tenants", "Who uses this gateway (operator)");
+  auto* group = app.add_subcommand("tenants", "Manage the tenants of this gateway (operator)");
   group->require_subcommand(1);
   add_tenant_create(*group, context);
   add_tenant_list(*group, context);
   add_suspension(*group, context, "suspend", "Refuse a tenant's creates and execs", true);
-  add_suspension(*group, context, "unsuspend", "Allow them again", false);
+  add_suspension(*group, context, "unsuspend", "Allow a tenant's creates and execs again", false);
   add_limits(app, context);
   add_audit(app, context);
 }

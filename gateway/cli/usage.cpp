@@ -58,11 +58,11 @@ void add_usage_export(CLI::App& group, const ContextPtr& context) {
     std::string from, to, format = "csv";
   };
   auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("export", "Write every event, as it comes");
-  command->add_option("--format", options->format, "csv, json (a line each) or focus")
+  auto* command = group.add_subcommand("export", "Print all usage events");
+  command->add_option("--format", options->format, "csv, json (one event per line) or focus")
       ->capture_default_str();
-  command->add_option("--from", options->from, "First moment; absent: of this month");
-  command->add_option("--to", options->to, "The moment after the last; absent: now");
+  command->add_option("--from", options->from, "Start; absent: the start of this month");
+  command->add_option("--to", options->to, "End, exclusive; absent: now");
   context->on_operator(*command, [context, options] {
     Call call{.path = "/v1/usage/export?format=" + percent_encode(options->format)};
     if (!options->from.empty()) call.path += "&from=" + percent_encode(options->from);
@@ -79,14 +79,14 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
     std::string from, to, currency, group_by = "profile";
   };
   auto options = std::make_shared<Options>();
-  auto* command = app.add_subcommand("usage", "Show what was used and what it costs");
-  command->add_option("--from", options->from, "First moment, as 2026-11-01T00:00:00Z");
-  command->add_option("--to", options->to, "The moment after the last");
+  auto* command = app.add_subcommand("usage", "Show usage and what it costs");
+  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "End, exclusive");
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   command
       ->add_option("--by", options->group_by,
-                   "tenant, profile, deployment, meter, metadata.NAME, day; commas between; "
-                   "empty: all in one")
+                   "tenant, profile, deployment, meter, metadata.NAME or day, separated by commas; "
+                   "empty: one sum")
       ->capture_default_str();
   add_usage_export(*command, context);
   context->on_operator(*command, [context, options, command] {
