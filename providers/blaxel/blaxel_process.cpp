@@ -14,11 +14,11 @@ constexpr size_t kBlaxelPiece = 32 << 10;
 BlaxelProcess::BlaxelProcess(std::shared_ptr<BlaxelProvider> owner, std::string sandbox,
                              Command command)
     : ShellProcess(owner, std::move(sandbox), std::move(command)),
-      blaxel_(*owner),
+      blaxel_(std::move(owner)),
       name_(command_.process_id.empty() ? ProcessId::make().value : command_.process_id) {}
 
 Task<void> BlaxelProcess::start() {
-  RestApi server = co_await blaxel_.inside(sandbox_);
+  RestApi server = co_await blaxel_->inside(sandbox_);
   Json body = blaxel::to_start(command_, name_);
   starts();
   co_await server.post("/process", std::move(body));
@@ -55,14 +55,14 @@ Task<std::optional<ProcessEvent>> BlaxelProcess::next() {
     if (piece) co_return output(piece->channel, std::move(piece->bytes));
   }
   // The server's own status document would repeat all of the output.
-  const int code = co_await blaxel_.left_status(sandbox_, name_);
+  const int code = co_await blaxel_->left_status(sandbox_, name_);
   co_return exit(code);
 }
 
 Task<void> BlaxelProcess::write_stdin(std::string bytes) {
-  return blaxel_.write_stdin(sandbox_, name_, std::move(bytes));
+  return blaxel_->write_stdin(sandbox_, name_, std::move(bytes));
 }
 
-Task<void> BlaxelProcess::close_stdin() { return blaxel_.close_stdin(sandbox_, name_); }
+Task<void> BlaxelProcess::close_stdin() { return blaxel_->close_stdin(sandbox_, name_); }
 
 }  // namespace sandgate

@@ -28,7 +28,7 @@ class BlaxelProcess : public ShellProcess {
   // Returns the next line of the output; empty at the end.
   Task<std::optional<std::string>> line();
 
-  BlaxelProvider& blaxel_;  // points to owner_
+  const std::shared_ptr<BlaxelProvider> blaxel_;  // the same object as owner_
   const std::string name_;
   std::unique_ptr<ByteSource> bytes_;
   LineSplitter lines_;

@@ -6,7 +6,7 @@ namespace sandgate {
 
 CloudflareProcess::CloudflareProcess(std::shared_ptr<CloudflareProvider> owner, std::string sandbox,
                                      Command command)
-    : ShellProcess(owner, std::move(sandbox), std::move(command)), cloudflare_(*owner) {}
+    : ShellProcess(owner, std::move(sandbox), std::move(command)), cloudflare_(std::move(owner)) {}
 
 Task<void> CloudflareProcess::start() {
   const std::string line = "( " + shell::line_of(command_) + " ) </dev/null";
@@ -15,7 +15,7 @@ Task<void> CloudflareProcess::start() {
                 .json = cloudflare::to_exec(line)};
   call.deadline = std::chrono::seconds(30);
   starts();
-  std::unique_ptr<ByteSource> answer = co_await cloudflare_.api().stream(std::move(call));
+  std::unique_ptr<ByteSource> answer = co_await cloudflare_->api().stream(std::move(call));
   events_ = std::make_unique<EventReader>(std::move(answer));
 }
 

@@ -19,7 +19,7 @@ class CloudflareProcess : public ShellProcess {
   Task<std::optional<ProcessEvent>> next() override;
 
  private:
-  CloudflareProvider& cloudflare_;  // points to owner_
+  const std::shared_ptr<CloudflareProvider> cloudflare_;  // the same object as owner_
   std::unique_ptr<EventReader> events_;
 };
 

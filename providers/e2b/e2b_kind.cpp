@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 // The size of the template `base` and the limits of the smallest plan.
-constexpr DescriptorLimits kDefaults{
+constexpr DescriptorLimits kE2bLimits{
     .max_milli_vcpu = 2000, .max_memory_mib = 512, .max_disk_gib = 10, .max_ttl_seconds = 3600};
 
 E2bSettings read_e2b(const Json& settings, const Json& credentials, Problems& problems) {
@@ -20,7 +20,7 @@ E2bSettings read_e2b(const Json& settings, const Json& credentials, Problems& pr
   result.default_template = reader.text("template", {1, 200}).value_or(result.default_template);
   result.region = reader.text("region", {1, 100}).value_or("");
   result.isolation = read_isolation(reader, result.isolation);
-  result.limits = read_limits(reader, kDefaults);
+  result.limits = read_limits(reader, kE2bLimits);
   reader.finish();
   result.api_key = read_sole_credential(credentials, "api_key", problems);
   return result;

@@ -14,10 +14,10 @@ std::string basic_of(const std::string& user) { return "Basic " + base64_encode(
 }  // namespace
 
 E2bProcess::E2bProcess(std::shared_ptr<E2bProvider> owner, std::string sandbox, Command command)
-    : ShellProcess(owner, std::move(sandbox), std::move(command)), e2b_(*owner) {}
+    : ShellProcess(owner, std::move(sandbox), std::move(command)), e2b_(std::move(owner)) {}
 
 Task<void> E2bProcess::start() {
-  RestApi envd = co_await e2b_.envd(sandbox_);
+  RestApi envd = co_await e2b_->envd(sandbox_);
   RestCall call{.method = "POST",
                 .path = "/process.Process/Start",
                 .bytes = connect::envelope(e2b::to_start(command_)),
@@ -60,13 +60,13 @@ Task<std::optional<ProcessEvent>> E2bProcess::next() {
 Task<void> E2bProcess::write_stdin(std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
     Json body = e2b::to_input(bytes.substr(at, kStdinPiece), command_.pty.has_value());
-    co_await e2b_.tell(sandbox_, "SendInput", command_.process_id, pid_, std::move(body),
-                       /*waits=*/true);
+    co_await e2b_->tell(sandbox_, "SendInput", command_.process_id, pid_, std::move(body),
+                        /*waits=*/true);
   }
 }
 
 Task<void> E2bProcess::close_stdin() {
-  co_await e2b_.tell(sandbox_, "CloseStdin", command_.process_id, pid_, Json::object());
+  co_await e2b_->tell(sandbox_, "CloseStdin", command_.process_id, pid_, Json::object());
 }
 
 }  // namespace sandgate

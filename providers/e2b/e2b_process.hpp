@@ -22,7 +22,7 @@ class E2bProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  E2bProvider& e2b_;  // points to owner_
+  const std::shared_ptr<E2bProvider> e2b_;  // the same object as owner_
   std::unique_ptr<connect::MessageReader> messages_;
   int64_t pid_ = 0;
 };

@@ -26,7 +26,7 @@ Task<void> KubernetesInput::resize(PtySize size) {
 
 KubernetesProcess::KubernetesProcess(std::shared_ptr<KubernetesProvider> owner, std::string sandbox,
                                      Command command)
-    : ShellProcess(owner, std::move(sandbox), std::move(command)), kubernetes_(*owner) {}
+    : ShellProcess(owner, std::move(sandbox), std::move(command)), kubernetes_(std::move(owner)) {}
 
 Task<std::vector<std::string>> KubernetesProcess::words() {
   if (!command_.pty) co_return std::vector<std::string>{"/bin/sh", "-c", shell::kReadScript};
@@ -35,7 +35,7 @@ Task<std::vector<std::string>> KubernetesProcess::words() {
                              std::to_string(command_.pty->rows) + " 2>/dev/null; " +
                              shell::line_of(command_);
   const std::string line = shell::keep_script(script, name);
-  const auto ran = co_await kubernetes_.run(sandbox_, line);
+  const auto ran = co_await kubernetes_->run(sandbox_, line);
   if (ran.status != 0) throw Error(ErrorCode::unavailable, "the sandbox refused the script");
   co_return std::vector<std::string>{"/bin/sh", "-c", shell::run_kept_script(name)};
 }
@@ -43,7 +43,7 @@ Task<std::vector<std::string>> KubernetesProcess::words() {
 Task<void> KubernetesProcess::start() {
   std::vector<std::string> program = co_await words();
   auto socket =
-      co_await kubernetes_.open_exec(sandbox_, std::move(program), command_.pty.has_value());
+      co_await kubernetes_->open_exec(sandbox_, std::move(program), command_.pty.has_value());
   const std::string protocol = socket->protocol();
   if (protocol != kKubeFive && protocol != kKubeFour)
     throw Error(ErrorCode::unavailable, "kubernetes speaks no version of exec that is known");
@@ -61,7 +61,7 @@ Task<void> KubernetesProcess::start() {
     co_await input_->resize(*command_.pty);
   else
     co_await input_->give_script(std::move(script));
-  kubernetes_.inputs().add(sandbox_, command_.process_id, input_);
+  kubernetes_->inputs().add(sandbox_, command_.process_id, input_);
 }
 
 Task<std::optional<ProcessEvent>> KubernetesProcess::next() {

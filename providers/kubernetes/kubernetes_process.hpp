@@ -35,7 +35,7 @@ class KubernetesProcess : public ShellProcess {
  private:
   Task<std::vector<std::string>> words();
 
-  KubernetesProvider& kubernetes_;  // points to owner_
+  const std::shared_ptr<KubernetesProvider> kubernetes_;  // the same object as owner_
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<KubernetesInput> input_;
 };

@@ -27,13 +27,13 @@ Task<void> NorthflankInput::resize(PtySize size) { return tell(northflank::to_re
 
 NorthflankProcess::NorthflankProcess(std::shared_ptr<NorthflankProvider> owner, std::string sandbox,
                                      Command command)
-    : ShellProcess(owner, std::move(sandbox), std::move(command)), northflank_(*owner) {}
+    : ShellProcess(owner, std::move(sandbox), std::move(command)), northflank_(std::move(owner)) {}
 
 Task<void> NorthflankProcess::start() {
   starts();
-  socket_ = co_await northflank_.start(sandbox_, command_);
+  socket_ = co_await northflank_->start(sandbox_, command_);
   input_ = std::make_shared<NorthflankInput>(socket_);
-  northflank_.inputs().add(sandbox_, command_.process_id, input_);
+  northflank_->inputs().add(sandbox_, command_.process_id, input_);
 }
 
 Task<std::optional<ProcessEvent>> NorthflankProcess::next() {

@@ -37,7 +37,7 @@ class NorthflankProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  NorthflankProvider& northflank_;  // points to owner_
+  const std::shared_ptr<NorthflankProvider> northflank_;  // the same object as owner_
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<NorthflankInput> input_;
 };

@@ -14,18 +14,18 @@ Task<void> say_all(std::shared_ptr<SharedSocket> socket, std::vector<WebSocket::
 SpritesProcess::SpritesProcess(std::shared_ptr<SpritesProvider> owner, std::string sandbox,
                                Command command)
     : ShellProcess(owner, std::move(sandbox), std::move(command)),
-      sprites_(*owner),
+      sprites_(std::move(owner)),
       name_(command_.process_id.empty() ? ProcessId::make().value : command_.process_id) {}
 
 Task<void> SpritesProcess::start() {
   if (command_.pty) {
     const std::string line = sprites::to_script_line(command_, name_);
-    const ShellProvider::Ran ran = co_await sprites_.run(sandbox_, line);
+    const ShellProvider::Ran ran = co_await sprites_->run(sandbox_, line);
     if (ran.status != 0) throw Error(ErrorCode::unavailable, "sprites did not start the process");
   }
   const std::string path = "/exec" + sprites::to_exec_query(command_, name_);
   starts();
-  auto socket = co_await sprites_.open(sandbox_, path);
+  auto socket = co_await sprites_->open(sandbox_, path);
   const auto executor = co_await asio::this_coro::executor;
   socket_ = std::make_shared<SharedSocket>(std::move(socket), executor);
   auto say = [shared = socket_](std::vector<WebSocket::Message> messages) {
@@ -36,7 +36,7 @@ Task<void> SpritesProcess::start() {
     std::string line = sprites::to_first_line(command_);
     co_await input_->write_stdin(std::move(line));
   }
-  sprites_.inputs().add(sandbox_, command_.process_id, input_);
+  sprites_->inputs().add(sandbox_, command_.process_id, input_);
 }
 
 Task<std::optional<ProcessEvent>> SpritesProcess::next() {
@@ -51,7 +51,7 @@ Task<std::optional<ProcessEvent>> SpritesProcess::next() {
   }
   if (!command_.pty)
     throw Error(ErrorCode::unavailable, "the connection ended before the process did");
-  const int status = co_await sprites_.left_status(sandbox_, name_);
+  const int status = co_await sprites_->left_status(sandbox_, name_);
   co_return exit(status);
 }
 

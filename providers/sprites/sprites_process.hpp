@@ -23,7 +23,7 @@ class SpritesProcess : public ShellProcess {
   Task<void> close_stdin() override;
 
  private:
-  SpritesProvider& sprites_;  // points to owner_
+  const std::shared_ptr<SpritesProvider> sprites_;  // the same object as owner_
   const std::string name_;
   std::shared_ptr<SharedSocket> socket_;
   std::shared_ptr<SpritesInput> input_;
