@@ -81,9 +81,8 @@ struct Descriptor {
   std::set<Control> controls;
   DescriptorLimits limits;
   std::vector<std::string> regions;
-  std::set<std::string>
-      // Neutral names that need no mapping; empty: every image must be mapped.
-      images;
+  // Neutral names that need no mapping; empty: every image must be mapped.
+  std::set<std::string> images;
   std::vector<std::string> notes;
   // For host_workspace: host directories that may be mounted. Not part of to_json().
   std::vector<std::string> workspaces;

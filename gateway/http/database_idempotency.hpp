@@ -12,8 +12,8 @@ class DatabaseIdempotency final : public IdempotencyStore {
   struct Options {
     std::chrono::milliseconds lease{6'000};  // renewed every third of it
     std::chrono::milliseconds patience{30'000};  // how long a duplicate waits for the first request
-    std::chrono::milliseconds keeping{
-        5'000};  // how long settle() retries while the database is unavailable
+    // How long settle() retries while the database is unavailable.
+    std::chrono::milliseconds keeping{5'000};
     size_t max_body_bytes = 64 * 1024;  // larger answers are not stored; a retry then gets conflict
     const Vault* vault = nullptr;  // encrypts secret answers; if null, these are not stored
   };

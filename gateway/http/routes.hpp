@@ -38,8 +38,8 @@ using Handler = std::function<Task<Response>(Request&)>;
 
 struct Route {
   Method method;
-  std::string
-      pattern;  // "/v1/sandboxes/{id}/exec"; a last "{rest...}" takes all remaining segments
+  // "/v1/sandboxes/{id}/exec"; a last "{rest...}" takes all remaining segments.
+  std::string pattern;
   Permission permission;
   BodyMode body = BodyMode::none;
   Handler handler;

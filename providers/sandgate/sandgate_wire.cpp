@@ -308,13 +308,6 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
 Descriptor to_descriptor(const Json& document) {
   Descriptor descriptor = descriptor_from_json(document);
   descriptor.provider = "sandgate";
-  constexpr Verb kPassedOn[] = {Verb::exec,  Verb::background, Verb::stdin_, Verb::signal,
-                                Verb::files, Verb::archive,    Verb::watch,  Verb::pty,
-                                Verb::ports, Verb::metrics,    Verb::pause,  Verb::snapshot,
-                                Verb::fork};
-  std::erase_if(descriptor.verbs, [&](const auto& verb) {
-    return std::find(std::begin(kPassedOn), std::end(kPassedOn), verb.first) == std::end(kPassedOn);
-  });
   // Secrets' values never leave this gateway, and host directories are local to a machine.
   descriptor.controls.erase(Control::secret_injection);
   descriptor.controls.erase(Control::host_workspace);

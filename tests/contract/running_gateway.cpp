@@ -1,5 +1,4 @@
 #include "tests/contract/running_gateway.hpp"
-#include "gateway/core/random.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
