@@ -6,6 +6,8 @@
 #include "gateway/core/random.hpp"
 #include "local/egress/network_json.hpp"
 #include "local/node/image_garbage.hpp"
+#include "local/node/machine_capabilities.hpp"
+#include "local/node/probe.hpp"
 #include "local/node/requests.hpp"
 #include "providers/provider.hpp"
 
