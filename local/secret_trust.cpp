@@ -8,21 +8,6 @@ constexpr const char* kImageBundle = "/etc/ssl/certs/ca-certificates.crt";
 constexpr size_t kMaxBundle = 4 << 20;
 constexpr uint32_t kBundleMode = 0444;
 
-class TextSource : public ByteSource {
- public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t size = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.data() + at_, size, into.data());
-    at_ += size;
-    co_return size;
-  }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
-
 Task<std::string> read_bundle(AgentClient agent) {
   auto opening = agent.read_file(kImageBundle, {});
   FileContent file = co_await std::move(opening);
@@ -54,7 +39,7 @@ Task<void> install_authority(AgentClient agent, std::string certificate) {
   if (failure && failure->code == ErrorCode::unavailable) throw *failure;
   // An image without a bundle trusts no other authority, and that stays so.
   std::string text = outcome.index() == 0 ? std::get<0>(std::move(outcome)) : std::string();
-  TextSource source(text + "\n" + certificate);
+  TextBytes source(text + "\n" + certificate);
   auto writing = agent.write_file(kBundle, kBundleMode, source);
   co_await std::move(writing);
 }

@@ -13,21 +13,6 @@ namespace sandgate {
 // that the stream has ended.
 Task<size_t> fill(ByteSource& bytes, std::span<char> into);
 
-// Bytes in memory, possibly none.
-class TextBytes : public ByteSource {
- public:
-  explicit TextBytes(std::string text = "") : text_(std::move(text)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t count = text_.copy(into.data(), into.size(), at_);
-    at_ += count;
-    co_return count;
-  }
-
- private:
-  const std::string text_;
-  size_t at_ = 0;
-};
-
 // A stream that keeps alive what it depends on.
 class OwnedBytes : public ByteSource {
  public:

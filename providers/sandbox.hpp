@@ -212,6 +212,21 @@ class ByteSource {
   virtual Task<size_t> read(std::span<char> into) = 0;
 };
 
+// Bytes in memory, possibly none.
+class TextBytes : public ByteSource {
+ public:
+  explicit TextBytes(std::string text = "") : text_(std::move(text)) {}
+  Task<size_t> read(std::span<char> into) override {
+    const size_t count = text_.copy(into.data(), into.size(), at_);
+    at_ += count;
+    co_return count;
+  }
+
+ private:
+  const std::string text_;
+  size_t at_ = 0;
+};
+
 struct ByteRange {
   uint64_t first = 0;
   std::optional<uint64_t> last;  // inclusive, not before first; empty: to the end of the file

@@ -20,11 +20,6 @@ const std::initializer_list<std::string_view> kWhatIsListed{"path", "depth"};
 constexpr uint32_t kDefaultMode = 0644;
 constexpr const char* kTar = "application/x-tar";
 
-class NoBytes : public ByteSource {
- public:
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-};
-
 std::string path_of(const http::Query& query) {
   auto path = query.find("path");
   if (!path || path->empty()) throw Error::invalid("?path", "is required");
@@ -191,7 +186,7 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
     const auto there = co_await entry_at(box, path);
     if (!conditions.allow_write(there)) co_return precondition_failed(request.id);
   }
-  NoBytes nothing;
+  TextBytes nothing;
   ByteSource& bytes = request.stream ? *request.stream : nothing;
   const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);
   http::Response response = http::Response::json(200, to_json(entry));
@@ -278,7 +273,7 @@ Task<http::Response> FileHandlers::read_archive(http::Request& request) {
 Task<http::Response> FileHandlers::write_archive(http::Request& request) {
   const std::string path = path_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::archive);
-  NoBytes nothing;
+  TextBytes nothing;
   ByteSource& tar = request.stream ? *request.stream : nothing;
   co_await box.provider->write_archive(box.backend_id, path, tar);
   co_return http::Response::empty(204);

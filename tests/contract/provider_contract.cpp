@@ -9,21 +9,6 @@
 namespace sandgate::test {
 namespace {
 
-class TextSource : public ByteSource {
- public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t count = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.begin() + static_cast<std::ptrdiff_t>(at_), count, into.begin());
-    at_ += count;
-    co_return count;
-  }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
-
 Task<CommandOutcome> follow(ProcessStream& stream) {
   CommandOutcome outcome;
   for (;;) {
@@ -108,7 +93,7 @@ std::string ProviderContract::read(const std::string& path, ByteRange range) {
 }
 
 FileEntry ProviderContract::write(const std::string& path, std::string bytes, uint32_t mode) {
-  TextSource source(std::move(bytes));
+  TextBytes source(std::move(bytes));
   return loop_.run(provider().write_file(box_.backend_id, path, mode, source));
 }
 

@@ -46,21 +46,6 @@ std::string read_text(const fs::path& path) {
 // A descriptor of the machine that the node starts with, as a careless parent's child would.
 constexpr int kCareless = 300;
 
-class TextSource : public ByteSource {
- public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
-  Task<size_t> read(std::span<char> into) override {
-    size_t count = std::min(into.size(), text_.size() - at_);
-    std::copy_n(text_.data() + at_, count, into.data());
-    at_ += count;
-    co_return count;
-  }
-
- private:
-  std::string text_;
-  size_t at_ = 0;
-};
-
 Task<ExecResult> run_command(LocalProvider& provider, std::string id, Command command) {
   std::unique_ptr<ProcessStream> stream = co_await provider.exec(id, std::move(command));
   ExecResult result;
@@ -239,7 +224,7 @@ ExecResult LocalNode::python(const std::string& id, const std::string& program,
 
 void LocalNode::write(const std::string& id, const std::string& path, const std::string& bytes,
                       uint32_t mode) {
-  TextSource source(bytes);
+  TextBytes source(bytes);
   run(provider_->write_file(id, path, mode, source));
 }
 

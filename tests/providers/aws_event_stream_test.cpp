@@ -4,7 +4,6 @@
 
 #include <boost/crc.hpp>
 
-#include "providers/byte_sources.hpp"
 #include "tests/support/live_loop.hpp"
 
 namespace sandgate::aws {

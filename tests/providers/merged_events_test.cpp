@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "providers/byte_sources.hpp"
 #include "tests/support/live_loop.hpp"
 
 namespace sandgate {

@@ -78,20 +78,6 @@ class RouteStream : public HttpStream {
   bool ended_ = false;
 };
 
-class TextSource : public ByteSource {
- public:
-  explicit TextSource(std::string text) : text_(std::move(text)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t count = std::min(into.size(), text_.size());
-    std::copy_n(text_.begin(), count, into.begin());
-    text_.erase(0, count);
-    co_return count;
-  }
-
- private:
-  std::string text_;
-};
-
 http::Method method_of(const std::string& word) {
   for (const auto method : {http::Method::head, http::Method::post, http::Method::put,
                             http::Method::patch, http::Method::delete_})
@@ -128,7 +114,7 @@ Task<std::unique_ptr<HttpStream>> RouteClient::stream(HttpCall call) {
   if (!match.route) throw Error(ErrorCode::internal, "no route for " + request.path);
   request.route = match.route->pattern;
   request.params = match.params;
-  TextSource text(call.body);
+  TextBytes text(call.body);
   if (match.route->body == http::BodyMode::streamed)
     request.stream = call.upload ? call.upload : &text;
   else

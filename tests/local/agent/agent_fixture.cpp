@@ -30,12 +30,6 @@ int listen_at(const std::string& path) {
 
 }  // namespace
 
-Task<size_t> StringSource::read(std::span<char> into) {
-  const size_t count = bytes_.copy(into.data(), into.size(), at_);
-  at_ += count;
-  co_return count;
-}
-
 Task<Outcome> collect(ProcessStream& stream) {
   Outcome outcome;
   bool ended = false;

@@ -18,16 +18,6 @@ struct Outcome {
   uint64_t offset = 0;
 };
 
-class StringSource : public ByteSource {
- public:
-  explicit StringSource(std::string bytes) : bytes_(std::move(bytes)) {}
-  Task<size_t> read(std::span<char> into) override;
-
- private:
-  std::string bytes_;
-  size_t at_ = 0;
-};
-
 // Reads a stream until the process's exit.
 Task<Outcome> collect(ProcessStream& stream);
 Task<std::string> read_all(ByteSource& source);

@@ -22,7 +22,7 @@ class ArchiveTest : public AgentTest {
   static constexpr const char* kWrongBody = "invalid ";  // of the body as a whole
   // The refusal, as refusal() tells it, of an archive of these members, unpacked into "out".
   std::string unpack(const std::string& members) {
-    StringSource source(members + agent::tar_end());
+    TextBytes source(members + agent::tar_end());
     return go([&] { return refusal(client_.write_archive("out", source)); });
   }
   // Directories within each other, so many with names of so many bytes each, and in the last
@@ -57,7 +57,7 @@ TEST_F(ArchiveTest, GoesRound) {
   exec("mkdir other; tar -C other -xf ../in.tar; rm in/pipe");
   EXPECT_EQ(exec("diff -r in other && readlink other/link && stat -c %a other/sub").out,
             "sub/numbers\n751\n");
-  StringSource source(tar);
+  TextBytes source(tar);
   go([&] { return client_.write_archive("out/new", source); });
   EXPECT_EQ(exec("diff -r in out/new && stat -c %a out/new/sub/numbers out/new/sub").out,
             "755\n751\n");
@@ -77,7 +77,7 @@ TEST_F(ArchiveTest, TakesWhatTheSystemPacks) {
     exec("tar --format=" + format + " -C in -cf " + format + ".tar .; rm -rf out");
     std::ifstream file(home() + "/" + format + ".tar", std::ios::binary);
     const std::string tar{std::istreambuf_iterator<char>(file), {}};
-    StringSource source(tar);
+    TextBytes source(tar);
     EXPECT_EQ(go([&] { return refusal(client_.write_archive("out", source)); }), "none") << format;
     EXPECT_EQ(exec("diff -r in out && stat -c %h out/b").out, "2\n") << format;
   }
@@ -96,7 +96,7 @@ TEST_F(ArchiveTest, GoesRoundHoweverDeep) {
   ::chmod((directory_.path() + "/in.tar").c_str(), 0644);
   EXPECT_EQ(exec("mkdir other; tar -C other -xf ../in.tar; diff -r in other && echo same").out,
             "same\n");
-  StringSource source(tar);
+  TextBytes source(tar);
   go([&] { return client_.write_archive("out", source); });
   EXPECT_EQ(exec("diff -r in out && echo same").out, "same\n");
   EXPECT_EQ(exec("find out -type f -printf '%P\\n' | wc -c; rm -rf in other out").out,
@@ -106,7 +106,7 @@ TEST_F(ArchiveTest, GoesRoundHoweverDeep) {
 // It is the path that is too long, and that is told before the first byte.
 TEST_F(ArchiveTest, IsAsDeepAsAPathMayBeLong) {
   dig("fits", {{15, 255}, {1, 250}});  // 15 * 256 + 251 and "file"
-  StringSource source(pack("fits"));
+  TextBytes source(pack("fits"));
   go([&] { return client_.write_archive("out", source); });
   EXPECT_EQ(exec("cd out && find . -type f -printf '%P\\n' | wc -c").out, longest(4095));
   dig("deep", {{15, 255}, {1, 251}});
@@ -159,7 +159,7 @@ TEST_F(ArchiveTest, NothingLeavesTheDirectory) {
 // The body is wrong, of which the archive is the whole.
 TEST_F(ArchiveTest, WhatLeadsOutIsAProblemOfTheBody) {
   for (const std::string& tar : {member({.name = "../escaped"}, "x"), std::string(1024, 'x')}) {
-    StringSource source(tar + agent::tar_end());
+    TextBytes source(tar + agent::tar_end());
     const auto refused = go([&]() -> Task<std::vector<FieldProblem>> {
       auto writing = client_.write_archive("out", source);
       const auto outcome = co_await attempt(std::move(writing));

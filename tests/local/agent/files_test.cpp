@@ -21,11 +21,11 @@ namespace {
 class FilesTest : public AgentTest {
  protected:
   FileEntry write(std::string path, std::string bytes, uint32_t mode = 0644) {
-    StringSource source(std::move(bytes));
+    TextBytes source(std::move(bytes));
     return go([&] { return client_.write_file(path, mode, source); });
   }
   std::string write_refusal(std::string path) {
-    StringSource source("text");
+    TextBytes source("text");
     return go([&] { return refusal(client_.write_file(path, 0644, source)); });
   }
   std::string read(std::string path, ByteRange range = {}) {
@@ -66,7 +66,7 @@ TEST_F(FilesTest, WhereSpaceIsScarceBytesAreTheSame) {
   int asked = 0;
   const AgentClient careful(socket_path(), [&] { return ++asked > 2; });
   const std::string bytes(40 << 20, 'b');
-  StringSource large(bytes), small("small");
+  TextBytes large(bytes), small("small");
   EXPECT_EQ(go([&] { return careful.write_file("large", 0644, large); }).size, bytes.size());
   EXPECT_EQ(asked, 3) << "now and then, and never again once it is";
   EXPECT_EQ(read("large"), bytes);

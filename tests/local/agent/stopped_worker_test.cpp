@@ -69,7 +69,7 @@ TEST_F(StoppedWorkerTest, AnUploadEndsAndTheNextOneWorks) {
     EXPECT_EQ(refused, "unavailable");
     EXPECT_TRUE(nobody_is_left());
   }
-  StringSource whole("whole");
+  TextBytes whole("whole");
   EXPECT_EQ(go([&] { return client_.write_file("new", 0644, whole); }).size, 5u);
 }
 

@@ -12,7 +12,7 @@ class WatchTest : public AgentTest {
     watch_ = go([&] { return client_.watch(path, recursive); });
   }
   void upload(std::string path, std::string bytes) {
-    StringSource source(std::move(bytes));
+    TextBytes source(std::move(bytes));
     go([&] { return client_.write_file(path, 0644, source); });
   }
   // What happened, as "create d/f", until this many changes came.

@@ -5,25 +5,10 @@
 namespace sandgate::test {
 namespace {
 
-class BytesOf : public ByteSource {
- public:
-  explicit BytesOf(std::string bytes) : bytes_(std::move(bytes)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t count = std::min(into.size(), bytes_.size() - at_);
-    std::copy_n(bytes_.data() + at_, count, into.data());
-    at_ += count;
-    co_return count;
-  }
-
- private:
-  std::string bytes_;
-  size_t at_ = 0;
-};
-
 class ArchiveBombsTest : public SandboxTest {
  protected:
   static std::string unpacked(const std::string& bytes) {
-    BytesOf source(bytes);
+    TextBytes source(bytes);
     try {
       run(node().provider().write_archive(id(), "/home/user/out", source));
     } catch (const Error& error) {

@@ -23,20 +23,6 @@ std::string noise(size_t bytes) {
   return text;
 }
 
-class Bytes : public ByteSource {
- public:
-  explicit Bytes(std::string bytes) : bytes_(std::move(bytes)) {}
-  Task<size_t> read(std::span<char> into) override {
-    const size_t count = bytes_.copy(into.data(), into.size(), at_);
-    at_ += count;
-    co_return count;
-  }
-
- private:
-  const std::string bytes_;
-  size_t at_ = 0;
-};
-
 // A node whose disks lie on a file system that fills up.
 class FullDiskTest : public NodeTest {
  protected:
@@ -48,7 +34,7 @@ class FullDiskTest : public NodeTest {
   }
 
   std::optional<ErrorCode> upload(const std::string& id, const std::string& path, size_t mib) {
-    Bytes source(noise(mib * kMib));
+    TextBytes source(noise(mib * kMib));
     return code_of(node().provider().write_file(id, path, 0644, source));
   }
   // Not as the kernel remembers it, but as it is on the disk.
@@ -67,7 +53,7 @@ TEST_F(FullDiskTest, WhatIsAcknowledgedIsThere) {
   EXPECT_EQ(upload(id, "kept", 16), std::nullopt);
   const std::string tar = tar_of(
       {{.name = "a", .content = noise(28 * kMib)}, {.name = "b", .content = noise(28 * kMib)}});
-  Bytes source(tar);
+  TextBytes source(tar);
   EXPECT_EQ(code_of(node().provider().write_archive(id, "archive", source)),
             ErrorCode::quota_exceeded);
   EXPECT_EQ(upload(id, "lost", 80), ErrorCode::quota_exceeded);

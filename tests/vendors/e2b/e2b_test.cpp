@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/ids.hpp"
-#include "providers/byte_sources.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"

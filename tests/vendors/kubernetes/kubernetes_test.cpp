@@ -2,7 +2,6 @@
 
 #include "gateway/core/ids.hpp"
 #include "gateway/core/settle.hpp"
-#include "providers/byte_sources.hpp"
 #include "providers/catalog.hpp"
 #include "providers/kubernetes/kubernetes.hpp"
 #include "tests/support/live_loop.hpp"

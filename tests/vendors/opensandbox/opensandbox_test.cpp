@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/ids.hpp"
-#include "providers/byte_sources.hpp"
 #include "providers/opensandbox/opensandbox.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
