@@ -2,6 +2,7 @@
 
 #include "gateway/http/dispatch.hpp"
 #include "tests/http/live_server.hpp"
+#include "tests/support/no_body.hpp"
 #include "tests/support/run.hpp"
 
 // What is told of a request that is wrong, by whether what it names is there.
@@ -9,15 +10,6 @@ namespace sandgate::http {
 namespace {
 
 using sandgate::test::run;
-
-class NoBody : public IncomingBody {
- public:
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-  bool ended() const override { return true; }
-  std::optional<uint64_t> length() const override { return 0; }
-  bool broken() const override { return false; }
-  Task<void> invite() override { co_return; }
-};
 
 class OneThing : public Presence {
  public:
@@ -48,7 +40,7 @@ struct Presences : testing::Test {
     request.target = request.path = path;
     request.headers.add("Authorization", "Bearer " + role);
     if (!more.empty()) request.headers.add("Authorization", more);
-    NoBody body;
+    test::NoBody body;
     return run(dispatcher.respond(request, body)).status;
   }
   OneThing presence;

@@ -4,6 +4,7 @@
 
 #include "gateway/http/tenant_admission.hpp"
 #include "tests/events/events_world.hpp"
+#include "tests/support/no_body.hpp"
 
 namespace sandgate::ports::test {
 namespace {
@@ -42,15 +43,6 @@ class NoApi : public http::Responder {
   http::Response refuse_method(const http::Request&) override { return {}; }
 };
 
-class NoBody : public http::IncomingBody {
- public:
-  bool ended() const override { return true; }
-  std::optional<uint64_t> length() const override { return 0; }
-  bool broken() const override { return false; }
-  Task<void> invite() override { co_return; }
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-};
-
 // A gate before one tenant's sandbox.
 class PortGateTest : public testing::Test {
  protected:
@@ -60,7 +52,7 @@ class PortGateTest : public testing::Test {
     run(ports.open(std::move(row), std::nullopt));
   }
   http::Response ask(http::Request& request) {
-    NoBody body;
+    sandgate::test::NoBody body;
     return run(gate.respond(request, body));
   }
   // The status of what a port of the sandbox answers.

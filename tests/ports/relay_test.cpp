@@ -5,6 +5,7 @@
 
 #include "providers/provider.hpp"
 #include "tests/support/code_of.hpp"
+#include "tests/support/no_body.hpp"
 
 namespace sandgate::ports::test {
 namespace {
@@ -47,15 +48,6 @@ class UnusedAccess : public SandboxAccess {
   Task<void> report_gone(SandboxId, std::string) override { co_return; }
 };
 
-class BodilessRequest : public http::IncomingBody {
- public:
-  bool ended() const override { return true; }
-  std::optional<uint64_t> length() const override { return 0; }
-  bool broken() const override { return false; }
-  Task<void> invite() override { co_return; }
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-};
-
 // A client whose alarms do not let a test wait.
 class HastyClient : public http::ClientSide {
  public:
@@ -92,7 +84,7 @@ Task<bool> any_left(std::shared_ptr<int> looks) { co_return (*looks)-- > 0; }
 Task<void> visit_program(std::string says, std::string& told, RelaySettings settings = {}) {
   AppPool pool;
   UnusedAccess access;
-  BodilessRequest body;
+  sandgate::test::NoBody body;
   http::Request request;
   request.headers.add("Host", "here");
   const OpenSandbox box{.access = &access,

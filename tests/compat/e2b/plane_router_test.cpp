@@ -6,18 +6,11 @@
 #include "gateway/http/dispatch.hpp"
 #include "gateway/http/query.hpp"
 #include "tests/support/code_of.hpp"
+#include "tests/support/no_body.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
-
-struct NoBody final : http::IncomingBody {
-  Task<size_t> read(std::span<char>) override { co_return 0; }
-  bool ended() const override { return true; }
-  std::optional<uint64_t> length() const override { return 0; }
-  bool broken() const override { return false; }
-  Task<void> invite() override { co_return; }
-};
 
 // Passes everything on, and tells what it was asked.
 struct Asked final : http::Responder {
@@ -44,7 +37,7 @@ struct PlaneRouterTest : testing::Test {
   std::string heard_of(http::Request request, bool data_listener = false) {
     PlaneRouter router(api, data, {"box.example", data_listener});
     api.heard = data.heard = "";
-    NoBody body;
+    test::NoBody body;
     test::run(router.respond(request, body));
     return api.heard + data.heard;
   }
@@ -75,7 +68,7 @@ TEST_F(PlaneRouterTest, APortThatIsNotServedIsToldOfWithWhatHelps) {
     http::Request request = request_to("localhost", "/execute");
     request.headers.add("E2b-Sandbox-Id", SandboxId::make().value);
     request.headers.add("E2b-Sandbox-Port", port);
-    NoBody body;
+    test::NoBody body;
     return test::run(router.respond(request, body));
   };
   EXPECT_EQ(answer("8080").status, 502);
@@ -86,7 +79,7 @@ TEST_F(PlaneRouterTest, APortThatIsNotServedIsToldOfWithWhatHelps) {
 
 TEST_F(PlaneRouterTest, ATargetThatDoesNotDecodeIsRefusedInTheClientsFormat) {
   PlaneRouter router(api, data, {"", true});
-  NoBody body;
+  test::NoBody body;
   http::Request file;
   file.target = "/files?path=a%00b";
   ASSERT_TRUE(router.passes_on(file));
