@@ -39,7 +39,7 @@ Task<void> PrintedBytes::refill() {
   auto event = co_await process_->next();
   const auto* exit = event ? std::get_if<ProcessExit>(&*event) : nullptr;
   if (!event || (exit && exit->exit_code != 0))
-    throw Error(ErrorCode::unavailable, "the sandbox broke the file off");
+    throw Error(ErrorCode::unavailable, "the sandbox ended the file early");
   piece_.clear();
   taken_ = 0;
   ended_ = exit != nullptr;

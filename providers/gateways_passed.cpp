@@ -29,7 +29,7 @@ GatewaysPassed passed_from(std::string_view header) {
     const size_t comma = header.find(kComma);
     const std::string_view one = header.substr(0, comma);
     if (!is_installation(one))
-      throw Error::invalid(kViaHeader, "must be ids of gateways, with \", \" between");
+      throw Error::invalid(kViaHeader, "must be ids of gateways, separated by \", \"");
     passed.emplace_back(one);
     if (comma == std::string_view::npos) return passed;
     header.remove_prefix(comma + kComma.size());
@@ -38,8 +38,9 @@ GatewaysPassed passed_from(std::string_view header) {
 
 void check_goes_on(const GatewaysPassed& passed, std::string_view installation) {
   if (std::ranges::find(passed, installation) != passed.end())
-    throw Error(ErrorCode::unsupported,
-                "this create has been here before: one of the deployments leads back");
+    throw Error(
+        ErrorCode::unsupported,
+        "this create has been here before: one of the deployments leads back to this gateway");
   if (passed.size() >= kMostPassed)
     throw Error(ErrorCode::unsupported, "this create came through " + std::to_string(kMostPassed) +
                                             " gateways, which is the most");

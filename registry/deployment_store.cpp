@@ -152,7 +152,8 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
       wanted.credentials = *draft.credentials;
     else if (before && before->sealed_away)
       throw Error::invalid(
-          "/credentials", "are sealed under another master key: give them again, or bring it back");
+          "/credentials",
+          "are sealed with another master key: give them again, or restore that key");
     else if (before && before->provider == draft.provider)
       wanted.credentials = before->credentials;
     check(wanted);

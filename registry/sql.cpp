@@ -5,7 +5,7 @@ namespace sandgate {
 Time time_of(const pqxx::field& field) {
   // PostgreSQL writes the offset of UTC as "+00", RFC 3339 wants minutes too.
   const auto time = from_rfc3339(std::string(field.c_str()) + ":00");
-  if (!time) throw Error(ErrorCode::internal, "the database gave a time that is none");
+  if (!time) throw Error(ErrorCode::internal, "the database returned an invalid time");
   return *time;
 }
 

@@ -22,9 +22,8 @@ std::vector<std::string> types_of(const http::Query& query) {
   }
   for (const std::string& type : types)
     if (!is_event_filter(type) || types.size() > kMaxTypes)
-      throw Error::invalid("?types",
-                           "must be types of events with commas between; a trailing * "
-                           "matches any end");
+      throw Error::invalid(
+          "?types", "must be types of events, separated by commas; a trailing * matches the rest");
   return types;
 }
 

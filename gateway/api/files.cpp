@@ -117,9 +117,7 @@ Task<std::optional<FileEntry>> entry_to_remove(const OpenSandbox& box, std::stri
 // A trailing slash denotes a directory, but backends strip it.
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
-Error not_of_a_file() {
-  return Error::invalid("?path", "has a slash at its end: it names no file");
-}
+Error not_of_a_file() { return Error::invalid("?path", "ends with a slash, so it names no file"); }
 
 // Backends' problems name members of a body; these routes have query parameters instead.
 Task<http::Response> naming_the_query(Task<http::Response> answer) {
@@ -179,7 +177,7 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   if (is_of_directory(path)) throw not_of_a_file();
   // A partial upload would be mistaken for the whole file.
   if (request.headers.find("Content-Range"))
-    throw Error::invalid("Content-Range", "has no place here: a file is written whole");
+    throw Error::invalid("Content-Range", "is not allowed: a file is written whole");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   const Conditions conditions(request.headers);
   if (conditions.any()) {

@@ -30,13 +30,13 @@ Invoices::Order order_from(const http::Request& request) {
     const auto month = month_from(*period);
     if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
     if (reader.has("from") || reader.has("to"))
-      reader.problem("period", "is instead of from and to");
+      reader.problem("period", "must be given without from and to");
     if (month) std::tie(order.from, order.to) = *month;
     order.timezone = reader.text("timezone", {.min = 1, .max = 64});
   } else {
     reader.require("from");
     reader.require("to");
-    if (reader.has("timezone")) reader.problem("timezone", "goes with period alone");
+    if (reader.has("timezone")) reader.problem("timezone", "is allowed only with period");
     order.from = span.from.value_or(Time());
     order.to = span.to.value_or(Time());
   }

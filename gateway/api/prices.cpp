@@ -18,7 +18,8 @@ constexpr size_t kMaxBookBytes = 8 << 20;
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
   const AskedSpan asked = span_parameters(query);
   if (const auto period = query.find("period")) {
-    if (asked.from || asked.to) throw Error::invalid("?period", "goes without from and to");
+    if (asked.from || asked.to)
+      throw Error::invalid("?period", "must be given without from and to");
     const auto month = month_from(*period);
     if (!month) throw Error::invalid("?period", "must be a month, such as \"2026-10\"");
     return *month;
@@ -116,8 +117,9 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
   const std::string& book = request.param("book");
   check_name(book, "a book");
   if (book == kShippedBook)
-    throw Error(ErrorCode::conflict,
-                "the shipped book comes with Sandgate: publish another, which goes before it");
+    throw Error(
+        ErrorCode::conflict,
+        "the shipped book comes with Sandgate: publish another, which takes precedence over it");
   const PriceVersion draft = price_version_from(http::table_in(request), book);
   const auto tenant = TenantId::parse(draft.tenant);
   const ChangeTrail trail = trail_of(request, tenant, "prices.publish", book);

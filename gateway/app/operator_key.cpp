@@ -23,7 +23,7 @@ Json OperatorKey::make(const Json& body) const {
   if (body.contains("expires_at")) {
     expires_at = from_rfc3339(body["expires_at"].get<std::string>());
     if (!expires_at)
-      throw Error(ErrorCode::invalid, "--expires must be a time like 2027-01-31T00:00:00Z");
+      throw Error(ErrorCode::invalid, "--expires must be a time such as 2027-01-31T00:00:00Z");
   }
   Database database({.url = config.database_url(), .connections = 1});
   KeyStore keys(database);

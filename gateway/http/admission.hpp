@@ -46,7 +46,7 @@ inline void require_tenant(const Caller& caller) {
 
 // The error for requests that suspension forbids.
 inline Error tenant_is_suspended() {
-  return Error(ErrorCode::forbidden, "this tenant is suspended: it may only look and delete");
+  return Error(ErrorCode::forbidden, "this tenant is suspended: it may only read and delete");
 }
 
 }  // namespace sandgate::http

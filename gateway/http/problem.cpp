@@ -113,7 +113,8 @@ Error as_error(std::exception_ptr failure, std::string_view request_id) {
   } catch (...) {
     log::error("handler failed", {{"request_id", request_id}, {"type", "not an exception class"}});
   }
-  return Error(ErrorCode::internal, "something went wrong inside; the log has this request's id");
+  return Error(ErrorCode::internal,
+               "something went wrong internally; the log has this request's id");
 }
 
 }  // namespace sandgate::http

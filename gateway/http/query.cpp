@@ -42,7 +42,7 @@ std::optional<std::string> Query::find(std::string_view name) const {
   std::optional<std::string> found;
   for (const auto& [key, value] : items_) {
     if (key != name) continue;
-    if (found) throw Error::invalid("?" + std::string(name), "must not come more than once");
+    if (found) throw Error::invalid("?" + std::string(name), "must not be sent more than once");
     found = value;
   }
   return found;

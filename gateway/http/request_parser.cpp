@@ -132,7 +132,7 @@ void RequestParser::check_framing(field id, std::string_view value, error_code& 
       refuse_field("Transfer-Encoding", "may only be chunked, in HTTP/1.1", ec);
   } else if (id == field::host) {
     if (++hosts_ > 1)
-      refuse_field("Host", "must not come more than once", ec);
+      refuse_field("Host", "must not be sent more than once", ec);
     else if (!is_host(value))
       refuse_field("Host", "must be a host, with or without a port", ec);
   } else if (id == field::expect) {

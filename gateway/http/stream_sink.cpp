@@ -8,7 +8,7 @@ Task<void> StreamSink::write(std::span<const char> bytes) {
   if (bytes.empty()) co_return co_await flush();
   written_ += bytes.size();
   if (frame_.length && written_ > *frame_.length)
-    throw Error(ErrorCode::internal, "a stream is longer than it said");
+    throw Error(ErrorCode::internal, "a stream is longer than its declared length");
   if (frame_.chunked) head_.append(chunk_head(bytes.size()));
   started_ = true;
   const std::array<asio::const_buffer, 3> buffers{asio::buffer(head_),
@@ -28,7 +28,7 @@ Task<void> StreamSink::flush() {
 
 Task<void> StreamSink::finish() {
   if (frame_.length && written_ != *frame_.length)
-    throw Error(ErrorCode::internal, "a stream is shorter than it said");
+    throw Error(ErrorCode::internal, "a stream is shorter than its declared length");
   if (frame_.chunked) head_.append("0\r\n\r\n");
   co_await flush();
 }

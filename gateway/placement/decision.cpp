@@ -147,7 +147,7 @@ Error nothing_eligible(const Decision& decision) {
     if (one.only_now) later = std::min(later.value_or(passes_after(one)), passes_after(one));
   Error error =
       later ? Error(ErrorCode::no_capacity,
-                    "deployments that satisfy this profile exist, but none can now")
+                    "deployments that satisfy this profile exist, but none is available now")
             : Error(ErrorCode::unsupported, "no configured deployment can satisfy this request");
   error.retry_after = later;
   error.details = {{"candidates", candidates_json(decision.candidates)}};

@@ -91,8 +91,8 @@ DeploymentPtr Deployments::make(const DeploymentRow& row, const Loaded* before) 
   try {
     if (row.sealed_away)
       throw Error(ErrorCode::unavailable,
-                  "its credentials are sealed under another master key: bring that key back, or "
-                  "set them again");
+                  "its credentials are sealed with another master key: restore that key, or set "
+                  "them again");
     Problems problems;
     const PlacementSettings settings = read_placement_settings(row.settings, problems);
     problems.throw_if_any();

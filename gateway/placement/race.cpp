@@ -167,7 +167,7 @@ void Race::arrived(const FlightPtr& flight, Result result) {
 Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
   kill_late(flight.deployment, made.backend_id);
   return Error(ErrorCode::unavailable,
-               "the backend gave another isolation or region than was asked for");
+               "the backend provided another isolation or region than was asked for");
 }
 
 // Attempts overtaken by a hedge or by the whole deadline count for the breaker too; otherwise a

@@ -15,7 +15,7 @@ constexpr size_t kMaxFields = 200;
 
 Error malformed(const std::string& why) {
   return Error(ErrorCode::unavailable,
-               "the program in the sandbox answered what is no HTTP: " + why);
+               "the program in the sandbox sent something that is not HTTP: " + why);
 }
 
 }  // namespace

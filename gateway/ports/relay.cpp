@@ -141,7 +141,8 @@ Task<Relay::Ending> Relay::answer() {
   int interim = -1;
   do {
     if (++interim > kMostInterim)
-      throw Error(ErrorCode::unavailable, "the program in the sandbox does not come to an answer");
+      throw Error(ErrorCode::unavailable,
+                  "the program in the sandbox sent too many interim responses");
     const bool read = co_await read_head();
     if (read) continue;
     app_->throw_reason();

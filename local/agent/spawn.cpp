@@ -54,7 +54,7 @@ pid_t fork_or_refuse() {
   ::kill(pid, SIGKILL);
   ::waitpid(pid, nullptr, 0);
   if (step == static_cast<char>(Step::directory))
-    throw Error::invalid("/cwd", "is no directory that the user may enter inside the sandbox");
+    throw Error::invalid("/cwd", "is not a directory that the user may enter inside the sandbox");
   if (step == static_cast<char>(Step::identity))
     throw Error(ErrorCode::forbidden, "the process cannot become that user");
   throw Error(ErrorCode::unavailable, "the sandbox cannot start the process");

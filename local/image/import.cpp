@@ -174,7 +174,7 @@ ImageInfo import_image(ImageStore& store, const std::string& name, const std::st
 ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProgress& progress) {
   static const std::regex kReference("[A-Za-z0-9][A-Za-z0-9._:/@-]{0,510}");
   if (!std::regex_match(order.reference, kReference))
-    throw Error::invalid("/reference", "is no image reference");
+    throw Error::invalid("/reference", "is not an image reference");
   if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
   const Draft draft(store);
   const std::string layout = draft.below("layout");

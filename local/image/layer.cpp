@@ -183,7 +183,7 @@ void apply_layer(int archive_file, UnpackRoom& room) {
   archive_read_support_format_tar(in.get());
   archive_read_support_format_empty(in.get());
   if (archive_read_open_fd(in.get(), archive_file, kReadBytes) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, "a layer is no archive");
+    throw Error(ErrorCode::invalid, "a layer is not an archive");
   Layer layer(in.get(), room);
   for (;;) {
     archive_entry* entry = nullptr;

@@ -39,7 +39,7 @@ void unpack_here(int archive_file) {
   archive_read_support_filter_zstd(in.get());
   archive_read_support_format_tar(in.get());
   if (archive_read_open_fd(in.get(), archive_file, 1 << 18) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, "it is no archive");
+    throw Error(ErrorCode::invalid, "it is not an archive");
   archive_entry* entry = nullptr;
   int64_t room = kMaxArchive;
   for (int files = 0;; ++files) {

@@ -22,7 +22,7 @@ constexpr int kMaxIndexDepth = 3;
 constexpr std::string_view kAlgorithm = "sha256:";
 
 [[noreturn]] void no_image(const std::string& why) {
-  throw Error(ErrorCode::invalid, "this is no OCI image: " + why);
+  throw Error(ErrorCode::invalid, "this is not an OCI image: " + why);
 }
 
 bool is_digest(const std::string& text) {

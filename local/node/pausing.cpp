@@ -31,7 +31,7 @@ bool Supervisor::freezes(const JournalRecord& record, std::chrono::milliseconds 
     log::warn("sandbox not frozen", {{"sandbox", record.id},
                                      {"step", failure.what()},
                                      {"error", std::strerror(failure.number)}});
-    throw Error(ErrorCode::unsupported, "this sandbox cannot be stopped where it stands");
+    throw Error(ErrorCode::unsupported, "this sandbox cannot be frozen");
   }
 }
 

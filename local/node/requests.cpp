@@ -66,10 +66,11 @@ NetworkPolicy valid_network_from(const Json& json) {
   try {
     network = egress::network_from(json);
   } catch (const Json::exception&) {
-    throw Error::invalid("/network", "is no policy");
+    throw Error::invalid("/network", "is not a policy");
   }
   for (const std::string& rule : network.allow)
-    if (!network_rule_from(rule)) throw Error::invalid("/network/allow", "holds what is no rule");
+    if (!network_rule_from(rule))
+      throw Error::invalid("/network/allow", "holds something that is not a rule");
   return network;
 }
 

@@ -29,7 +29,7 @@ Fd find_workspace(const std::string& path, const std::vector<std::string>& works
     return open_below(root.get(), path.c_str() + outermost->size() + 1,
                       O_PATH | O_DIRECTORY | O_CLOEXEC, "open workspace");
   } catch (const StepError&) {
-    throw Error(ErrorCode::not_found, "the workspace is no directory below an allowed one");
+    throw Error(ErrorCode::not_found, "the workspace is not a directory below an allowed one");
   }
 }
 

@@ -41,7 +41,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
   if (*word == agentcore_runtime::kHere) co_return;
   exit(0);  // marks the process as ended, since nothing runs
   if (*word == agentcore_runtime::kNowhere)
-    throw Error::invalid("/cwd", "is no directory in the sandbox");
+    throw Error::invalid("/cwd", "is not a directory in the sandbox");
   if (*word != agentcore_runtime::kGone) throw not_its_api("agentcore_runtime");
   co_await runtime_->kill(sandbox_);
   throw Error::not_found("sandbox", sandbox_);

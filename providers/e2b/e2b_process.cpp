@@ -34,7 +34,7 @@ Task<void> E2bProcess::start() {
   if (const auto* error = std::get_if<Error>(&outcome)) {
     // The access token was accepted with the request, so this refusal is about the account.
     if (!command_.user.empty() && are_credentials_refused(*error))
-      throw Error::invalid("/user", "is no account of the sandbox");
+      throw Error::invalid("/user", "is not an account of the sandbox");
     throw *error;
   }
   const std::optional<Json>& first = std::get<0>(outcome);

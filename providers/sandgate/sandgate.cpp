@@ -123,8 +123,7 @@ Task<void> SandgateProvider::kill(std::string id) {
     auto looking = find(std::move(id));
     const auto there = co_await std::move(looking);
     if (!there) co_return;
-    throw Error(ErrorCode::unavailable,
-                "sandgate says that it ended a sandbox that is there still");
+    throw Error(ErrorCode::unavailable, "sandgate reported the end of a sandbox that still exists");
   }
   const Error error = api_.failure(reply, path);
   if (error.code != ErrorCode::not_found) throw error;

@@ -34,7 +34,7 @@ Task<BackendSandbox> SandgateProvider::change(std::string id, Json body, Change 
     co_await pause.wait();
     document = co_await api_.get(path);
     if (wire::to_state(document) == change.before)
-      throw Error(ErrorCode::conflict, "the backend began it and gave it up");
+      throw Error(ErrorCode::conflict, "the backend began it and then gave it up");
     if (wire::to_backend_sandbox(document).state == BackendState::gone)
       throw Error::not_found("sandbox", id);
   }

@@ -224,7 +224,7 @@ Task<void> ShellProvider::check_directory(std::string id, const Command& command
   if (command.cwd.empty()) co_return;
   const std::string line = "cd && cd -- " + shell::quote(command.cwd);
   const Ran ran = co_await run(std::move(id), line);
-  if (ran.status != 0) throw Error::invalid("/cwd", "is no directory in the sandbox");
+  if (ran.status != 0) throw Error::invalid("/cwd", "is not a directory in the sandbox");
 }
 
 }  // namespace sandgate

@@ -13,7 +13,7 @@ enum WireType : unsigned { kVarint = 0, kFixed64 = 1, kPiece = 2, kFixed32 = 5 }
 constexpr int kVarintBits = 64;
 
 [[noreturn]] void refuse_message() {
-  throw Error(ErrorCode::unavailable, "the backend sent a message that is none");
+  throw Error(ErrorCode::unavailable, "the backend sent a malformed message");
 }
 
 uint64_t take_varint(std::string_view& rest) {

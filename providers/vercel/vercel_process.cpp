@@ -109,7 +109,7 @@ Task<std::optional<ProcessEvent>> VercelProcess::next() {
 
 Task<std::unique_ptr<ProcessStream>> VercelProvider::exec(std::string id, Command command) {
   if (!command.user.empty() && command.user != "root")
-    throw Error::invalid("/user", "is no account that vercel runs commands for");
+    throw Error::invalid("/user", "is not an account that vercel runs commands for");
   co_await check_directory(id, command);
   const auto owner = self<VercelProvider>();
   if (command.pty) {

@@ -269,7 +269,7 @@ def test_a_workspace_below_another_leads_nowhere_else():
             assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"shell": swap})["exit_code"] == 0
             refused = client.call("POST", "/v1/sandboxes", {"profile": "inner"})
             assert (refused.status, refused.json()["code"]) == (422, "unsupported"), refused.body
-            assert "the workspace is no directory below an allowed one" in server.log()
+            assert "the workspace is not a directory below an allowed one" in server.log()
     finally:
         shutil.rmtree(base)
 

@@ -188,7 +188,7 @@ bool refuses(TenantAdmission& admission, const Caller& caller, const Route& rout
     return false;
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::forbidden);
-    EXPECT_STREQ(error.what(), "this tenant is suspended: it may only look and delete");
+    EXPECT_STREQ(error.what(), "this tenant is suspended: it may only read and delete");
     return true;
   }
 }

@@ -39,7 +39,7 @@ void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request,
   request.body["ttl_seconds"] = reader.integer("timeout", 1, kMaxSeconds).value_or(timeout);
   request.auto_pause = reader.boolean("autoPause");
   if (reader.boolean("autoPauseMemory") == false)
-    reader.problem("autoPauseMemory", "what a pause keeps is the backend's to say");
+    reader.problem("autoPauseMemory", "what a pause keeps is decided by the backend");
   const Json* resume = reader.object("autoResume");
   if (!resume) return;
   ObjectReader inner(*resume, problems, reader.path_of("autoResume"));

@@ -71,7 +71,7 @@ Task<http::Response> Filesystem::make_directory(http::Request& request) {
   const auto there = co_await attempt(std::move(looking));
   if (const auto* entry = std::get_if<FileEntry>(&there)) {
     if (entry->type == FileType::directory) co_return exists_already();
-    throw Error::invalid("/path", "is there already, and no directory");
+    throw Error::invalid("/path", "exists and is not a directory");
   }
   const FileEntry made = co_await box.provider->make_directory(box.backend_id, path);
   co_return co_await entry_answer(box, made);

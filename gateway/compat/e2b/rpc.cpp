@@ -31,7 +31,7 @@ bool is_compressed(const http::Request& request, std::string_view header) {
 // Returns the length of the message from the head of its envelope.
 size_t message_length(std::string_view head) {
   if (head.size() < kHeadSize) throw Error(ErrorCode::invalid, "the envelope is cut off");
-  if (head[0] & 1) throw Error(ErrorCode::unsupported, "compressed messages are not taken");
+  if (head[0] & 1) throw Error(ErrorCode::unsupported, "compressed messages are not supported");
   if (head[0] != 0) throw Error(ErrorCode::invalid, "the envelope has unknown flags");
   size_t length = 0;
   for (size_t i = 1; i < kHeadSize; ++i) length = length << 8 | static_cast<unsigned char>(head[i]);
@@ -46,7 +46,7 @@ std::string_view content_of_envelope(std::string_view body) {
 
 Json object_from(std::string_view text) {
   Json message = parse_bounded_json(text);
-  if (!message.is_object()) throw Error(ErrorCode::invalid, "the message is no object");
+  if (!message.is_object()) throw Error(ErrorCode::invalid, "the message is not an object");
   return message;
 }
 
@@ -89,7 +89,7 @@ Task<void> produce_all(const MessageStream& stream, http::SharedSink& sink) {
   }
   Json end = Json::object();
   if (failure) end["error"] = connect_error(http::as_error(failure, stream.request_id));
-  if (!in_time) end["error"] = connect_error(Error(ErrorCode::timeout, "the time is over"));
+  if (!in_time) end["error"] = connect_error(Error(ErrorCode::timeout, "the deadline has passed"));
   std::string bytes = connect::envelope(end, /*last=*/true);
   co_await sink.write(std::move(bytes));
 }
@@ -107,10 +107,10 @@ Task<void> serve(std::shared_ptr<const MessageStream> stream, http::BodySink& si
 Json message_of(const http::Request& request) {
   const std::string_view type = media_type(request);
   if (type != kUnaryType && type != kStreamType)
-    throw Error(ErrorCode::unsupported, "only Connect with JSON is spoken here");
+    throw Error(ErrorCode::unsupported, "only Connect with JSON is supported here");
   if (is_compressed(request, "Content-Encoding") ||
       is_compressed(request, "Connect-Content-Encoding"))
-    throw Error(ErrorCode::unsupported, "compressed messages are not taken");
+    throw Error(ErrorCode::unsupported, "compressed messages are not supported");
   const std::string_view text =
       type == kStreamType ? content_of_envelope(request.body) : std::string_view(request.body);
   return object_from(text);
@@ -118,7 +118,7 @@ Json message_of(const http::Request& request) {
 
 void check_stream(const http::Request& request) {
   if (media_type(request) != kStreamType || is_compressed(request, "Connect-Content-Encoding"))
-    throw Error(ErrorCode::unsupported, "only a stream of plain JSON messages is taken here");
+    throw Error(ErrorCode::unsupported, "only a stream of plain JSON messages is accepted here");
 }
 
 // Whether at least that many bytes are held; false at the end of the stream.

@@ -24,7 +24,7 @@ std::optional<Time> started_after(const http::Query& query) {
   const auto text = query.find("startedAfter");
   if (!text || text->empty()) return std::nullopt;
   const auto at = from_rfc3339(*text);
-  if (!at) throw Error::invalid("?startedAfter", "must be a time like 2026-07-25T12:00:00Z");
+  if (!at) throw Error::invalid("?startedAfter", "must be a time such as 2026-07-25T12:00:00Z");
   return at;
 }
 

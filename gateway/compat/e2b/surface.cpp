@@ -50,7 +50,7 @@ std::unique_ptr<http::Responder> Surface::router(http::Responder& api, http::Res
 Task<http::Response> Surface::health(http::Request& request) {
   const auto address = box_address(request, parts_.domain);
   if (!address && !request.headers.find(kTokenHeader))
-    throw Error(ErrorCode::invalid, "say which sandbox is meant");
+    throw Error(ErrorCode::invalid, "name the sandbox");
   if (!address) throw wrong_state(SandboxState::stopped);
   const auto known = co_await parts_.cache.find(address->sandbox);
   if (!known) throw wrong_state(SandboxState::stopped);

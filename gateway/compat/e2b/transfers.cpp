@@ -23,7 +23,7 @@ std::string path_of(const http::Request& request) {
 // Rejects what would otherwise be ignored.
 void check_upload(const http::Request& request) {
   if (request.headers.find("Content-Encoding").value_or("identity") != "identity")
-    throw Error(ErrorCode::invalid, "compressed uploads are not taken");
+    throw Error(ErrorCode::invalid, "compressed uploads are not supported");
   for (const auto& [name, value] : request.headers.fields())
     if (equal_ignoring_case(name.substr(0, kMetadata.size()), kMetadata))
       throw Error(ErrorCode::invalid, "files have no metadata here");

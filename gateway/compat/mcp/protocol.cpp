@@ -69,7 +69,7 @@ void check_origin(const http::Headers& headers, std::string_view allowed) {
   const std::string_view host = host_of(*origin);
   for (const std::string_view here : {"localhost", "127.0.0.1", "[::1]"})
     if (equal_ignoring_case(host, here)) return;
-  throw Error(ErrorCode::forbidden, "pages of this origin may not speak MCP here");
+  throw Error(ErrorCode::forbidden, "pages of this origin may not use MCP here");
 }
 
 Json initialize_result(std::string_view version, std::string_view server_version,

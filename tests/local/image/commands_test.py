@@ -65,7 +65,7 @@ def main(home):
         tar.add(home + "/layout", arcname=".")
     again = json.loads(image("import", home + "/first.tar", "same", "--json"))
     assert again["digest"] == made["digest"], "the same content is kept once"
-    assert "no OCI image" in image("import", home, "bad", code=1)
+    assert "not an OCI image" in image("import", home, "bad", code=1)
     assert "image name" in image("import", home + "/layout", "../bad", code=1)
     names = [one["name"] for one in json.loads(image("list", "--json"))["items"]]
     assert names == ["first", "same"], names
