@@ -9,6 +9,7 @@
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 #include "gateway/http/query.hpp"
+#include "gateway/http/request.hpp"
 
 // Pagination of all lists: {"items":[…],"next_cursor":null}.
 namespace sandgate::api {
