@@ -39,9 +39,9 @@ Task<http::Response> collect(FedProcess& process, std::string process_id, Collec
   }
 }
 
-// With an Idempotency-Key, the program's id follows from it and the body: a retry finds what a run
-// without an answer started, and another body under a key that was forgotten, which happens after a
-// day, does not. Roles share no keys.
+// With an Idempotency-Key, the program's id is derived from it and the body, so that a retry finds
+// what an unanswered run started. A key is forgotten after a day; another body under it then gets
+// another id. Roles share no keys.
 std::string new_process_id(const http::Request& request, const SandboxId& box) {
   const auto key = request.headers.find("Idempotency-Key");
   if (!key) return ProcessId::make().value;
@@ -148,9 +148,9 @@ void ExecHandlers::add_routes(http::Routes& routes) {
               .secret_answer = true});
 }
 
-// The program is written beside its Idempotency-Key before it starts: without an answer, because
-// the client left or the gateway died, a retry does not start it again. A start that fails
-// is taken back: a retry must be able to run it, and finds by its id one that ran after all.
+// The program is recorded with its Idempotency-Key before it starts: if the client leaves or the
+// gateway dies before the answer, a retry does not start it again. A failed start is erased, so
+// that a retry can run the program; one that ran after all is found by its id.
 Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
                                                          const Command& command,
                                                          const std::string& claim) {

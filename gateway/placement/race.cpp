@@ -37,9 +37,9 @@ bool is_there(const BackendSandbox& made) {
 // A backend may deliver less than its descriptor promises.
 bool is_as_asked(const BackendSandbox& made, const Requirements& wanted) {
   const auto& regions = wanted.placement.regions;
-  const bool is_there = made.region.empty() || regions.empty() ||
-                        std::ranges::find(regions, made.region) != regions.end();
-  return made.isolation >= wanted.isolation && is_there;
+  const bool in_region = made.region.empty() || regions.empty() ||
+                         std::ranges::find(regions, made.region) != regions.end();
+  return made.isolation >= wanted.isolation && in_region;
 }
 
 std::chrono::milliseconds since(std::chrono::steady_clock::time_point start) {
