@@ -25,6 +25,15 @@ Error no_answer(const std::string& url, CURLcode code) {
   return Error(ErrorCode::unavailable, line);
 }
 
+// Words of a command line may be any bytes. Other words in their place would do something else.
+std::string body_text(const Json& body) {
+  try {
+    return body.dump();
+  } catch (const Json::type_error&) {
+    throw Error(ErrorCode::invalid, "what was given is not all UTF-8, which a request has to be");
+  }
+}
+
 }  // namespace
 
 Transfer::Transfer(const std::string& url, Call& call)
@@ -64,7 +73,7 @@ void Transfer::set_body() {
       curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, curl_off_t(*call_.upload_size));
     header("Content-Type: " + call_.content_type);
   } else if (call_.json || call_.text) {
-    sent_body_ = call_.json ? call_.json->dump() : *call_.text;
+    sent_body_ = call_.json ? body_text(*call_.json) : *call_.text;
     curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, curl_off_t(sent_body_.size()));
     curl_easy_setopt(curl, CURLOPT_POSTFIELDS, sent_body_.data());
     header("Content-Type: " + (call_.json ? "application/json" : call_.content_type));

@@ -35,6 +35,14 @@ TEST(CommandLine, WrongUsageIsTwo) {
   EXPECT_EQ(run(kNobody, {"list", "--no-such-option"}), 2);
 }
 
+TEST(CommandLine, WordsThatAreNotUtf8AreRefused) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run(kNobody, {"exec", "--json", "sb1", "--", "echo", "\xFF"}), 1);
+  const Json problem = Json::parse(testing::internal::GetCapturedStderr());
+  EXPECT_EQ(problem.at("code"), "invalid");
+  EXPECT_EQ(problem.at("detail"), "what was given is not all UTF-8, which a request has to be");
+}
+
 std::string complaint(std::vector<const char*> arguments) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(kNobody, std::move(arguments)), 2);
