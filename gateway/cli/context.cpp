@@ -1,6 +1,7 @@
 #include "gateway/cli/context.hpp"
 
 #include <cmath>
+#include <filesystem>
 
 #include "gateway/cli/decision.hpp"
 #include "gateway/core/json_text.hpp"
@@ -28,6 +29,9 @@ void Context::add(CLI::App& command, std::function<void()> work, bool prefer_adm
       work();
     } catch (const Error& error) {
       self->report(error);
+    } catch (const std::filesystem::filesystem_error& failure) {
+      self->report(Error(ErrorCode::invalid, "cannot use " + failure.path1().string() + ": " +
+                                                 failure.code().message()));
     }
   });
 }

@@ -19,9 +19,10 @@ class Context : public std::enable_shared_from_this<Context> {
  public:
   Context(Environment environment, Console console, ExitCode& exit_code);
 
-  // Adds --json, --url and --tenant to the command and sets `work` as its action. An Error is
-  // printed to the error stream and sets exit code 1: one line, and one for each deployment that
-  // refused; with --json the problem document, or {"code","detail"} where no gateway answered.
+  // Adds --json, --url and --tenant to the command and sets `work` as its action. An Error, or a
+  // failure of this machine's file system, is printed to the error stream and sets exit code 1: one
+  // line, and one for each deployment that refused; with --json the problem document, or
+  // {"code","detail"} where no gateway answered.
   void on(CLI::App& command, std::function<void()> work);
   // Like on() for commands that need an operator's key: prefers SANDGATE_ADMIN_KEY.
   void on_operator(CLI::App& command, std::function<void()> work);

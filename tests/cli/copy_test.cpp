@@ -98,6 +98,22 @@ TEST(Copy, AFileNameThatIsNoTextIsToldInJson) {
   EXPECT_EQ(Json::parse(problem).at("detail"), "cannot read " + stem + "\xEF\xBF\xBD");
 }
 
+TEST(Copy, APlaceThatCannotBeMadeIsTold) {
+  const std::string file = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  std::ofstream(file) << "no directory";
+  ScriptedServer server(
+      [](const auto&) { return ScriptedServer::json(200, R"({"type":"directory"})"); });
+
+  testing::internal::CaptureStderr();
+  const Told told = tell(
+      server.url(), {"cp", "--json", (make_id("sb") + ":a").c_str(), (file + "/below").c_str()});
+  const Json problem = Json::parse(testing::internal::GetCapturedStderr());
+  std::remove(file.c_str());
+
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(problem.at("detail"), "cannot use " + file + "/below: Not a directory");
+}
+
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
   const std::string id = make_id("sb");
   ScriptedServer server([](const auto&) {
