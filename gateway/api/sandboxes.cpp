@@ -154,17 +154,14 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
 
 Task<http::Response> SandboxHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2, {"state", "profile", "deployment", "metadata."});
-  auto read = [filter = filter_from(request, page)](pqxx::work& tx) {
-    return sandbox_rows::list(tx, filter);
-  };
+  sandbox_rows::Filter filter = filter_from(request, page);
+  filter.ending = parts_.lifecycle.ending(request.tenant());
+  auto read = [filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
   const auto records = co_await parts_.database.run(std::move(read));
   const auto key = [](const SandboxRecord& record) {
     return std::vector<std::string>{std::to_string(to_micros(record.created_at)), record.id.value};
   };
-  const auto render = [this](SandboxRecord record) {
-    if (parts_.outage) record.state = parts_.outage->state_of(record);
-    return to_json(record);
-  };
+  const auto render = [](const SandboxRecord& record) { return to_json(record); };
   co_return http::Response::json(200, page_json(page, records, render, key));
 }
 

@@ -119,6 +119,10 @@ Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
   co_return told_as(state, found->record);
 }
 
+std::set<std::string> Lifecycle::ending(const TenantId& tenant) const {
+  return parts_.outage ? parts_.outage->ending(tenant) : std::set<std::string>();
+}
+
 Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {
   auto found = co_await find(std::move(tenant), id);
   if (!found) throw unknown_sandbox(id);

@@ -91,6 +91,9 @@ class Lifecycle {
   // Null when there is no such sandbox or another tenant owns it; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
+  // The tenant's sandboxes that these report as `stopping` though their rows live, for lists; see
+  // sandbox_rows::Filter.
+  std::set<std::string> ending(const TenantId& tenant) const;
   // As get(), once no pause or resume is under way. Throws conflict after waiting 25 s.
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   // As get(), after asking the backend of a running or paused sandbox; see note_gone().

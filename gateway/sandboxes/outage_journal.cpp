@@ -172,6 +172,14 @@ SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
   return ended_.contains(record.id.value) ? SandboxState::stopping : record.state;
 }
 
+std::set<std::string> OutageJournal::ending(const TenantId& tenant) const {
+  const std::lock_guard lock(mutex_);
+  std::set<std::string> sandboxes;
+  for (const auto& [sandbox, ended] : ended_)
+    if (ended.tenant == tenant.value) sandboxes.insert(sandbox);
+  return sandboxes;
+}
+
 std::set<std::string> OutageJournal::kept() const {
   const std::lock_guard lock(mutex_);
   std::set<std::string> sandboxes;

@@ -43,6 +43,8 @@ class OutageJournal {
   // The state to report: `stopping` for a live row whose end is in the journal, or was within the
   // last minute: the row may have been read before replay() wrote the end.
   SandboxState state_of(const SandboxRecord& record) const;
+  // The tenant's sandboxes that state_of() reports as `stopping` where their rows are live.
+  std::set<std::string> ending(const TenantId& tenant) const;
   bool is_pending() const { return records() > 0; }
   // The sandboxes of ends that are not written yet. Until they are, no usage of these may be
   // booked, or it would be charged beyond the end.

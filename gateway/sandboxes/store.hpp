@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,8 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
 
 struct Filter {
   TenantId tenant;
+  // Those that are told as `stopping` while their rows say that they live.
+  std::set<std::string> ending;
   std::vector<SandboxState> states;  // empty: any
   std::optional<bool> ended;  // empty: either
   std::string profile, deployment;  // empty: any
@@ -88,7 +91,7 @@ struct Filter {
   std::optional<std::pair<Time, std::string>> after;  // created_at and id of the last one seen
   int64_t rows = 50;
 };
-// Newest first unless the filter says otherwise.
+// Newest first unless the filter says otherwise. With the states that are told.
 std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter);
 // Of all pages.
 int64_t count(pqxx::work& tx, const Filter& filter);

@@ -16,13 +16,20 @@ EndAction end_action_from(const std::string& text) {
 // Text keeps the microseconds, which a double would lose.
 std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; }
 
+// The state that is told of a row.
+std::string told_state(pqxx::work& tx, const Filter& filter) {
+  if (filter.ending.empty()) return "state";
+  return "CASE WHEN ended_at IS NULL AND id = ANY(" + tx.quote(sql_array_of(filter.ending)) +
+         "::text[]) THEN 'stopping' ELSE state END";
+}
+
 // All of the filter but the page.
 std::string from_where(pqxx::work& tx, const Filter& filter) {
   std::string sql = " FROM sandbox WHERE tenant = " + tx.quote(filter.tenant.value);
   std::string states;
   for (const SandboxState state : filter.states)
     states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
-  if (!states.empty()) sql += " AND state IN (" + states + ")";
+  if (!states.empty()) sql += " AND " + told_state(tx, filter) + " IN (" + states + ")";
   if (filter.ended) sql += std::string(" AND ended_at IS ") + (*filter.ended ? "NOT NULL" : "NULL");
   if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
   if (filter.profile_version)
@@ -188,7 +195,11 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
            moment(tx, filter.after->first) + ", " + tx.quote(filter.after->second) + ")";
   const std::string way = filter.oldest_first ? "ASC" : "DESC";
   sql += " ORDER BY created_at " + way + ", id " + way + " LIMIT " + std::to_string(filter.rows);
-  return all_of(tx.exec(sql));
+  auto records = all_of(tx.exec(sql));
+  for (SandboxRecord& record : records)
+    if (!is_ended(record.state) && filter.ending.contains(record.id.value))
+      record.state = SandboxState::stopping;
+  return records;
 }
 
 int64_t count(pqxx::work& tx, const Filter& filter) {

@@ -45,11 +45,23 @@ struct SandboxesApiTest : testing::Test {
     const auto& text = std::get<std::string>(response.body);
     return text.empty() ? Json() : Json::parse(text);
   }
-  SandboxHandlers handlers_of(Lifecycle& keeping, const OutageJournal& outage) {
-    test::Replica& replica = world.replica;
-    return SandboxHandlers({keeping, resolver, replica.database, replica.clock,
-                            keeping.parts().installation, &outage});
-  }
+  // The handlers of a gateway that keeps a journal for outages.
+  struct Keeping {
+    explicit Keeping(SandboxesApiTest& of)
+        : lifecycle(parts(of)),
+          handlers({lifecycle, of.resolver, of.world.replica.database, of.world.replica.clock,
+                    lifecycle.parts().installation, &outage}) {}
+    Lifecycle::Parts parts(SandboxesApiTest& of) {
+      Lifecycle::Parts parts = of.world.replica.parts(of.guard);
+      parts.outage = &outage;
+      return parts;
+    }
+
+    test::TempDirectory directory;
+    OutageJournal outage{{.path = directory.path() + "/outage.journal"}};
+    Lifecycle lifecycle;
+    SandboxHandlers handlers;
+  };
   Json fork(const SandboxRecord& box, int count) {
     const std::string body = R"({"count":)" + std::to_string(count) + "}";
     return call(Method::post, "/v1/sandboxes/" + box.id.value + "/fork", body).at("items");
@@ -139,19 +151,14 @@ TEST_F(SandboxesApiTest, ARetryOfAForkTellsWhichCopiesThereAre) {
 }
 
 TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
-  test::TempDirectory directory;
-  OutageJournal outage({.path = directory.path() + "/outage.journal"});
-  Lifecycle::Parts parts = world.replica.parts(guard);
-  parts.outage = &outage;
-  Lifecycle keeping{parts};
-  SandboxHandlers handlers = handlers_of(keeping, outage);
+  Keeping keeping(*this);
   const auto again = [&](const SandboxRecord& earlier) {
     http::Request request;
     request.headers.add("Content-Type", "application/json");
     request.body = R"({"profile":"data"})";
     request.caller = {.role = http::Role::developer, .tenant = world.tenant};
     request.earlier = earlier.id.value;
-    const auto response = run(handlers.create(request));
+    const auto response = run(keeping.handlers.create(request));
     const Json made = Json::parse(std::get<std::string>(response.body));
     EXPECT_TRUE(made["id"] == earlier.id.value || made["state"] == "running");
     return made["id"].get<std::string>();
@@ -172,11 +179,41 @@ TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
                    .sandbox = disowned.id,
                    .reason = "failed",
                    .failure = SandboxFailure{"unavailable", "no answer"}};
-  run(outage.remember(end));
+  run(keeping.outage.remember(end));
   EXPECT_NE(again(disowned), disowned.id.value) << "the row says that it runs";
-  run(outage.replay(keeping));
+  run(keeping.outage.replay(keeping.lifecycle));
   EXPECT_EQ(world.row(disowned.id).state, SandboxState::stopping);
   EXPECT_NE(again(disowned), disowned.id.value);
+}
+
+TEST_F(SandboxesApiTest, AListIsOfTheStatesThatItShows) {
+  Keeping keeping(*this);
+  std::vector<std::string> made;
+  for (int i = 0; i < 5; ++i) made.push_back(create(std::nullopt, kClosed).id.value);
+  run(lifecycle.kill(world.tenant, SandboxId{made[4]}));
+  // The last one's end was written meanwhile by another gateway.
+  for (const int i : {1, 3, 4})
+    run(keeping.outage.remember({world.tenant, SandboxId{made[i]}, SystemClock().now(), "killed"}));
+  const auto listed = [&](const std::string& state) {
+    std::vector<std::string> ids;
+    for (std::string cursor;;) {
+      http::Request request;
+      request.caller = {.role = http::Role::developer, .tenant = world.tenant};
+      request.query = http::Query("state=" + state + "&limit=1" + cursor);
+      const auto response = run(keeping.handlers.list(request));
+      const Json page = Json::parse(std::get<std::string>(response.body));
+      for (const Json& item : page["items"]) {
+        EXPECT_EQ(item["state"], state);
+        ids.push_back(item["id"].get<std::string>());
+      }
+      if (page["next_cursor"].is_null()) return ids;
+      cursor = "&cursor=" + page["next_cursor"].get<std::string>();
+    }
+  };
+  EXPECT_EQ(listed("running"), std::vector({made[2], made[0]}));
+  EXPECT_EQ(listed("stopping"), std::vector({made[3], made[1]}));
+  EXPECT_EQ(listed("stopped"), std::vector({made[4]}));
+  EXPECT_TRUE(keeping.lifecycle.ending(TenantId::make()).empty());
 }
 
 TEST_F(SandboxesApiTest, ASandboxKeepsTheProfileItWasMadeWith) {

@@ -31,6 +31,9 @@ TEST(Listing, BeginsAtEitherEndAndGoesOnByPages) {
   EXPECT_EQ(count(filter), 2) << "of all pages";
   filter.states = {SandboxState::paused};
   EXPECT_EQ(count(filter), 0);
+  filter.states = {SandboxState::running};
+  filter.ending = {made[1].value};
+  EXPECT_EQ(count(filter), 1) << "of those that are told as running";
 }
 
 }  // namespace

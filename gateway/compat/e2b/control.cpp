@@ -110,7 +110,8 @@ Task<void> Control::open_every_port(const http::Request& request) {
 }
 
 Task<http::Response> Control::list(http::Request& request) {
-  const ListRequest asked = list_request_from(request);
+  ListRequest asked = list_request_from(request);
+  asked.filter.ending = parts_.lifecycle.ending(request.tenant());
   auto read = [asked](pqxx::work& tx) { return find_listed(tx, asked); };
   const Listed found = co_await parts_.database.run(std::move(read));
   co_return list_answer(found, asked, parts_.domain);
