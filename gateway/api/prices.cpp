@@ -132,6 +132,7 @@ Task<http::Response> PriceHandlers::preview(http::Request& request) {
   check_name(book, "a book");
   PricePreview wanted{.draft = price_version_from(http::table_in(request), book)};
   std::tie(wanted.from, wanted.to) = span_of_preview(request.query, SystemClock().now());
+  co_await usage_.book_ends(std::nullopt);
   const Json answer = co_await preview_prices(database_, wanted);
   co_return http::Response::json(200, answer);
 }

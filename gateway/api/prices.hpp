@@ -1,5 +1,6 @@
 #pragma once
 #include "billing/price_books.hpp"
+#include "billing/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -7,19 +8,21 @@ namespace sandgate::api {
 // /v1/prices. Operators publish; tenants read shared books and their own.
 class PriceHandlers {
  public:
-  PriceHandlers(PriceBooks& books, Database& database) : books_(books), database_(database) {}
+  PriceHandlers(PriceBooks& books, Database& database, UsageReader& usage)
+      : books_(books), database_(database), usage_(usage) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);  // of every book: in force, and future
   Task<http::Response> get(http::Request& request);  // all versions of one book, oldest first
   Task<http::Response> publish(http::Request& request);
-  // What a draft version would have charged for a time (?period, or ?from and ?to; default: last
-  // month).
+  // What a draft version would have charged for the usage booked in a time (?period, or ?from and
+  // ?to; default: last month), which is all of what has ended.
   Task<http::Response> preview(http::Request& request);
 
  private:
   PriceBooks& books_;
   Database& database_;
+  UsageReader& usage_;
 };
 
 }  // namespace sandgate::api

@@ -1,0 +1,47 @@
+#include "gateway/api/prices.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate::api {
+namespace {
+
+using namespace std::chrono_literals;
+using test::run;
+
+class PricesApiTest : public test::BillingFixture {
+ protected:
+  Json previewed(const std::string& draft) {
+    http::Request request;
+    request.caller = {.role = http::Role::operator_};
+    request.params["book"] = "list";
+    request.query = http::Query("from=2026-11-20T00:00:00Z&to=2026-11-21T00:00:00Z");
+    request.headers.add("Content-Type", "application/json");
+    request.body = draft;
+    const auto response = run(handlers.preview(request));
+    return Json::parse(std::get<std::string>(response.body));
+  }
+
+  UsageReader usage{*database, meter};
+  PriceHandlers handlers{books, *database, usage};
+};
+
+TEST_F(PricesApiTest, APreviewCountsWhatHasJustEnded) {
+  publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.001"}]})");
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(1000s);
+  // As an end is recorded whose usage is booked a moment later.
+  rows("UPDATE metered_sandbox SET state = 'closed', closed_as = 'running', unbooked_end = '" +
+       to_rfc3339(clock.now()) + "' RETURNING 1");
+  const Json answer = previewed(R"({"kind":"cost","currency":"USD",
+    "effective_from":"2027-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.003"}]})");
+  ASSERT_FALSE(answer["total"].empty()) << answer;
+  EXPECT_EQ(answer["total"][0]["booked"]["charge"], "1");
+  EXPECT_EQ(answer["total"][0]["preview"]["charge"], "3");
+}
+
+}  // namespace
+}  // namespace sandgate::api
