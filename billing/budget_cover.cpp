@@ -49,6 +49,7 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
 // How the sandbox of a reservation is charged from here on.
 struct Outlook {
   std::optional<MeteredRow> row;  // empty: not metered yet
+  bool ended = false;  // and is charged for nothing from here on
   bool foreign = false;  // charged in another currency than its reservation's
   Decimal lacking;  // needed beyond what is held before any of it lasts
 
@@ -136,8 +137,11 @@ Outlooks look_ahead(pqxx::work& tx, std::vector<Reservation>& reservations,
     Reservation& reservation = *known.at(row.life.id.value);
     const bool out_of_date = std::exchange(reservation.reprice, false);
     const auto rate = rate_now(row.life, prices, at);
-    if (!rate || row.life.closed || row.life.unbooked_end) continue;
+    const bool ended = row.life.closed || row.life.unbooked_end;
+    if (!rate && !ended) continue;
     Outlook& outlook = outlooks[reservation.sandbox];
+    outlook.ended = ended;
+    if (ended) continue;
     outlook.row = std::move(row);
     if (rate->currency != reservation.currency) {
       outlook.foreign = !rate->amount.is_zero();
@@ -150,6 +154,27 @@ Outlooks look_ahead(pqxx::work& tx, std::vector<Reservation>& reservations,
       reprice(reservation, outlook, prices, at);
   }
   return outlooks;
+}
+
+// Gives back what is held for ended sandboxes beyond their usage that is not booked yet. A first
+// budget may be set while an end is under way that sees no budget, and so settles nothing.
+void give_back_of_ended(pqxx::work& tx, std::vector<Budget>& budgets, const std::string& tenant,
+                        const PriceSnapshot& prices) {
+  const auto ended = reserved_until_booked(tx, tenant);
+  if (ended.empty()) return;
+  std::map<std::string, MeteredRow> rows;
+  for (MeteredRow& row : read_metered(tx, ended)) rows.emplace(row.life.id.value, std::move(row));
+  auto reservations = lock_reservations(tx, ended);
+  for (Reservation& reservation : reservations) {
+    const MeteredRow& row = rows.at(reservation.sandbox);
+    if (!row.life.unbooked_end) continue;  // booked meanwhile
+    const RunCharge rest =
+        rest_to_set_aside(prices, row, {.until = *row.life.unbooked_end}, reservation.currency);
+    const Decimal back = reservation.held - std::min(reservation.held, rest.charge);
+    reservation.held -= back;
+    count_held(budgets, reservation, -back);
+  }
+  if (!reservations.empty()) update_reservations(tx, reservations);
 }
 
 }  // namespace
@@ -214,6 +239,7 @@ Budgets::Page Budgets::extend_page(pqxx::work& tx, const std::string& tenant, co
   auto budgets = lock_budgets(tx, {tenant}, at);
   // The budgets' lock keeps two from adopting the same sandbox.
   if (!budgets.empty()) adopt_uncovered(tx, tenant, *held.prices, at);
+  if (!budgets.empty()) give_back_of_ended(tx, budgets, tenant, *held.prices);
   auto running_out = lock_running_out(tx, tenant, at + kExtendBelow, after);
   Page page;
   if (running_out.size() == kMostRunningOut)
@@ -221,8 +247,8 @@ Budgets::Page Budgets::extend_page(pqxx::work& tx, const std::string& tenant, co
   auto outlooks = look_ahead(tx, running_out, *held.prices, at);
   for (Reservation& reservation : running_out) {
     const Time due = std::min(at + kExtendBelow, reservation.ends_at);
-    if (reservation.covered_until >= due) continue;
     const Outlook& outlook = outlooks[reservation.sandbox];
+    if (reservation.covered_until >= due || outlook.ended) continue;
     if (const auto stop = extend_cover(budgets, reservation, at, *held.prices, outlook))
       page.halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
                             stop->budget, reservation.covered_until});

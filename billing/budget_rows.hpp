@@ -93,7 +93,9 @@ void reprice_reservations(pqxx::work& tx, const std::string& tenant);
 // sandboxes without one. `clock` as in hold_budgets().
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
                           const Clock* clock);
-// A tenant's sandboxes that have a reservation though they are booked to their end; at most 1000.
+// A tenant's sandboxes that have a reservation though they are booked to their end; and those that
+// hold one and are not booked to their end yet. At most 1000.
 std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant);
+std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant);
 
 }  // namespace sandgate

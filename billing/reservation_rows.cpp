@@ -30,6 +30,12 @@ std::vector<Reservation> reservations_from(const pqxx::result& rows) {
   return reservations;
 }
 
+std::set<std::string> sandboxes_from(const pqxx::result& rows) {
+  std::set<std::string> sandboxes;
+  for (const auto& row : rows) sandboxes.insert(row[0].as<std::string>());
+  return sandboxes;
+}
+
 // The start of a statement that changes the reservation, whose own parameters begin at $3.
 const std::string kAside =
     "WITH counted AS (UPDATE budget SET reserved = reserved + $1::numeric"
@@ -154,15 +160,20 @@ void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes
 }
 
 std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant) {
-  std::set<std::string> sandboxes;
-  for (const auto& row :
-       run_prepared(tx,
-                    "SELECT sandbox FROM reservation r JOIN metered_sandbox m USING (sandbox)"
-                    " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
-                    " LIMIT $2",
-                    tenant, kMostEnded))
-    sandboxes.insert(row[0].as<std::string>());
-  return sandboxes;
+  return sandboxes_from(
+      run_prepared(tx,
+                   "SELECT sandbox FROM reservation r JOIN metered_sandbox m USING (sandbox)"
+                   " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
+                   " LIMIT $2",
+                   tenant, kMostEnded));
+}
+
+std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant) {
+  return sandboxes_from(
+      run_prepared(tx,
+                   "SELECT sandbox FROM metered_sandbox m JOIN reservation r USING (sandbox)"
+                   " WHERE m.tenant = $1 AND m.unbooked_end IS NOT NULL AND r.held > 0 LIMIT $2",
+                   tenant, kMostEnded));
 }
 
 }  // namespace sandgate

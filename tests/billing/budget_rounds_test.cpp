@@ -110,6 +110,24 @@ TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
   EXPECT_EQ(rows("SELECT sandbox FROM reservation"), std::vector{other.value});
 }
 
+// Its end saw no budget, and its usage is booked a moment later.
+TEST_F(BudgetRoundsTest, WhatEndedAsTheBudgetWasSetHoldsNoMoreThanItUsed) {
+  const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(50s);
+  EXPECT_EQ(put(R"({"amount":"0.7","currency":"USD","window":"total"})").reserved.to_string(),
+            "0.7");
+  rows("UPDATE metered_sandbox SET state = 'closed', closed_as = 'running', unbooked_end = '" +
+       to_rfc3339(clock.now()) + "' RETURNING 1");
+  EXPECT_TRUE(reserve(SandboxId::make(), 660s)) << "more than there is without what it used";
+  EXPECT_FALSE(reserve(SandboxId::make(), 600s));
+  EXPECT_EQ(budget().reserved.to_string(), "0.65");
+  EXPECT_EQ(rows("SELECT trim_scale(held) FROM reservation WHERE sandbox = '" + id.value + "'"),
+            std::vector<std::string>{"0.05"});
+  run(meter.book_ends(*database));
+  EXPECT_EQ(budget().spent.to_string(), "0.05");
+  EXPECT_EQ(budget().reserved.to_string(), "0.6");
+}
+
 TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
   put(R"({"amount":"3","currency":"USD","window":"total"})");
   close(start());
