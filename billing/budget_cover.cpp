@@ -22,6 +22,19 @@ constexpr std::chrono::seconds kStopBelow{90};
 // For sandboxes that began before their tenant had budgets, where their row tells no end.
 constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
+// What was not renewed in time though this budget has money lacks that of a budget which only
+// denies. What a paused one keeps is not given up for its price either while there is money.
+constexpr const char* kCovers = R"sql(
+SELECT tenant, sandbox, hard.name, (extract(epoch FROM covered_until) * 1000000)::bigint
+FROM reservation r CROSS JOIN LATERAL (SELECT name FROM budget b
+  WHERE b.tenant = r.tenant AND b.currency = r.currency AND b.on_exceeded = 'kill'
+    AND r.subject @> b.applies_to
+    AND (b.amount + b.credits <= b.spent + b.reserved OR r.covered_until >= $1::timestamptz
+      AND NOT EXISTS (SELECT FROM metered_sandbox m
+        WHERE m.sandbox = r.sandbox AND m.state IN ('paused_memory', 'paused_disk')))
+  ORDER BY name LIMIT 1) hard
+WHERE covered_until < ends_at ORDER BY covered_until LIMIT 100000)sql";
+
 std::chrono::seconds whole_seconds_up(Time from, Time to) {
   return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
 }
@@ -227,6 +240,18 @@ Task<std::vector<Halt>> Budgets::extend_all(Database& database, std::string tena
     after = page->last;
   }
   co_return halts;
+}
+
+Task<std::vector<Cover>> Budgets::covers(Database& database) {
+  auto work = [this](pqxx::work& tx) {
+    std::vector<Cover> covers;
+    for (const auto& row : run_prepared(tx, kCovers, to_rfc3339(hold(tx).now + kExtendBelow)))
+      covers.push_back({TenantId{row[0].as<std::string>()}, SandboxId{row[1].as<std::string>()},
+                        row[2].as<std::string>(), from_micros(row[3].as<int64_t>())});
+    return covers;
+  };
+  auto reading = database.run(std::move(work));
+  co_return co_await std::move(reading);
 }
 
 std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tenant) {

@@ -32,6 +32,14 @@ struct Halt {
   Time covered_until;  // its reservation lasts until then
 };
 
+// How long a sandbox may run under a budget with on_exceeded `kill`, unless more is set aside.
+struct Cover {
+  TenantId tenant;
+  SandboxId sandbox;
+  std::string budget;
+  Time until;
+};
+
 // Enforces budgets by reserving money for sandboxes; a tenant without budgets is not limited. A
 // create reserves the highest charge that min(ttl, 1 h) can come to. extend() reserves more when
 // less than five minutes are covered. Booked usage draws the reservation down (see Spending), and
@@ -63,6 +71,10 @@ class Budgets {
   // every 30 seconds. Returns the sandboxes to stop because no money is left, in every call until
   // they have stopped. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> extend(Database& database);
+  // Of the sandboxes whose own time ends later, those to kill at the end of their cover while the
+  // database cannot be asked for more; paused ones only where nothing is left. Soonest first, at
+  // most 100 000. To be read after extend().
+  Task<std::vector<Cover>> covers(Database& database);
   // extend() for one tenant, within the caller's transaction: for those of its reservations that
   // run out first, kMostRunningOut at most.
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);

@@ -11,6 +11,7 @@ namespace {
 constexpr std::chrono::seconds kLastRounds{30};
 // Six minutes where each fails at once, ten where the backend is at work on an archive.
 constexpr int kBudgetPauseTries = 12;
+constexpr int kReadInARound = 500;  // rows; the rest in the next ones, the most urgent first
 
 }  // namespace
 
@@ -21,11 +22,65 @@ Task<size_t> BudgetEnforcer::enforce() {
 }
 
 Task<size_t> BudgetEnforcer::begin() {
+  auto looking = look();
+  const auto outcome = co_await attempt(std::move(looking));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error) co_return std::get<size_t>(outcome);
+  if (error->code != ErrorCode::unavailable) throw *error;
+  co_return end_uncovered();
+}
+
+Task<size_t> BudgetEnforcer::look() {
   const auto halts = co_await budgets_.extend(parts_.database);
   for (const Halt& halt : halts)
     errands_.send("tenant/" + halt.tenant.value, "stop/" + halt.sandbox.value,
                   [this, halt] { return stop(halt); });
+  auto reading = budgets_.covers(parts_.database);
+  auto covers = co_await std::move(reading);
+  const auto known = std::make_shared<const std::vector<Cover>>(std::move(covers));
+  {
+    const std::lock_guard lock(mutex_);
+    covers_ = known;
+  }
+  auto knowing = get_to_know(known);
+  co_await std::move(knowing);
   co_return halts.size();
+}
+
+Task<void> BudgetEnforcer::get_to_know(Covers covers) {
+  int read = 0;
+  for (const Cover& cover : *covers) {
+    if (parts_.cache.last_seen(cover.sandbox)) continue;
+    if (++read > kReadInARound) co_return;
+    auto finding = lifecycle_.find(cover.tenant, cover.sandbox);
+    co_await attempt(std::move(finding));
+  }
+}
+
+BudgetEnforcer::Covers BudgetEnforcer::covers() const {
+  const std::lock_guard lock(mutex_);
+  return covers_;
+}
+
+size_t BudgetEnforcer::end_uncovered() {
+  const Covers known = covers();
+  const Time now = parts_.clock.now();
+  size_t count = 0;
+  for (; count < known->size() && (*known)[count].until < now + kLastRounds; ++count) {
+    const Cover& cover = (*known)[count];
+    // However long it waits for its turn, it is charged no longer.
+    errands_.send("tenant/" + cover.tenant.value, "stop/" + cover.sandbox.value,
+                  [this, cover, known, now] { return end(cover, known, now); });
+  }
+  return count;
+}
+
+Task<void> BudgetEnforcer::end(Cover cover, Covers known, Time asked) {
+  if (covers() != known) co_return;  // the database was asked meanwhile
+  log::info("a sandbox is ended with what is set aside for it: the database is away",
+            {{"sandbox", cover.sandbox.value}, {"budget", cover.budget}});
+  auto killing = lifecycle_.kill(cover.tenant, cover.sandbox, asked);
+  co_await std::move(killing);
 }
 
 Task<void> BudgetEnforcer::stop(Halt halt) {

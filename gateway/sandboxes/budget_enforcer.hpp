@@ -1,5 +1,8 @@
 #pragma once
 #include <functional>
+#include <memory>
+#include <mutex>
+#include <vector>
 
 #include "billing/budgets.hpp"
 #include "gateway/sandboxes/errands.hpp"
@@ -25,12 +28,22 @@ class BudgetEnforcer {
   // sandbox that its backend cannot pause is killed; if the backend refuses for now, it is killed
   // once its money ends within 30 s; if it does not answer or is still at it, after some more tries
   // of the reaper. A sandbox on another gateway's machine is left to that one to pause. A paused
-  // sandbox stays paused until the money for what it keeps ends, and is then killed.
+  // sandbox stays paused until the money for what it keeps ends, and is then killed. While the
+  // database is away, sandboxes under a budget with `kill` are killed when what was set aside for
+  // them, as of the last round that could ask, is used up; the others run on.
   Task<size_t> enforce();
   // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
   Task<size_t> begin();
 
  private:
+  using Covers = std::shared_ptr<const std::vector<Cover>>;
+
+  Task<size_t> look();  // begin() with the database
+  // Has what the cache must know to end them without the database read into it.
+  Task<void> get_to_know(Covers covers);
+  Covers covers() const;
+  size_t end_uncovered();  // begin() without the database
+  Task<void> end(Cover cover, Covers known, Time asked);
   Task<void> stop(Halt halt);
   // True when nothing has to be killed: the sandbox is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
@@ -40,6 +53,8 @@ class BudgetEnforcer {
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
   Pause pause_;
+  mutable std::mutex mutex_;
+  Covers covers_ = std::make_shared<const std::vector<Cover>>();  // as last read
   Errands errands_;
 };
 

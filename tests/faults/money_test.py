@@ -108,6 +108,41 @@ def test_an_end_that_nobody_confirms_in_an_outage_is_on_its_way():
         server.close()
 
 
+def test_a_hard_budget_pays_for_no_more_in_an_outage():
+    server, tenant, client = fresh()
+    try:
+        operator = server.operator()
+        server.profile("test", resources={"vcpu": 1}, limits={"max_ttl_seconds": 7200})
+        operator.ok("PUT", "/v1/prices/seconds", {
+            "kind": "charge", "currency": "USD", "effective_from": "2026-01-01T00:00:00Z",
+            "entries": [{"provider": "local", "meter": "vcpu_second", "unit_price": "0.001"}]})
+        operator.ok("PUT", f"/v1/tenants/{tenant}/budgets/hard",
+                    {"amount": "100", "currency": "USD", "window": "total", "on_exceeded": "kill"})
+        box = create(client, ttl_seconds=7200)["id"]
+        # As at the end of a budget, of which the gateway hears in its next round.
+        psql(server, "UPDATE budget SET amount = reserved")
+        covered = Decimal(psql(server, "UPDATE reservation SET covered_until = clock_timestamp() + interval '110 s'"
+                                       " RETURNING extract(epoch FROM covered_until)").split()[0])
+        time.sleep(15.5)
+        frozen = database_processes(server)
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            time.sleep(30)
+            assert any(box in path for path in journals(server)), "it is paid for"
+            wait_until(lambda: not any(box in path for path in journals(server)), 70, "it ended with its money")
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        wait_until(lambda: client.call("GET", f"/v1/sandboxes/{box}").json().get("state") == "stopped", 30, "told")
+        wait_until_booked(server)
+        charged = Decimal(psql(server, "SELECT extract(epoch FROM max(interval_end)) FROM usage_event"))
+        assert covered - 60 < charged <= covered, f"charged until {charged}, paid for until {covered}"
+        assert psql(server, "SELECT spent <= amount AND reserved = 0 FROM budget") == "t"
+    finally:
+        server.close()
+
+
 def test_the_first_operator_key_needs_only_the_database():
     server, _, _ = fresh()
     try:
