@@ -151,6 +151,8 @@ void Gateway::run() {
   int number = 0;
   while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
+  // Another worker may wait for it: one whose server was killed ends while the next one starts.
+  sandboxes_.outage.let_go();
   events_.bell.close();
   listeners_.stop();
   sandboxes_.stop();

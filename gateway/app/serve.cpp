@@ -1,7 +1,6 @@
 #include "gateway/app/serve.hpp"
 
 #include <fcntl.h>
-#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 
 #include "gateway/app/start_checks.hpp"
 #include "gateway/config/reload.hpp"
+#include "gateway/core/file_lock.hpp"
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
@@ -118,34 +118,22 @@ std::optional<ProcessSupervisor::Renewal> renew(Config& running,
   return ProcessSupervisor::Renewal{to_json(running).dump(), worker_patience(running)};
 }
 
-// Prevents two servers with one home, which would stop each other's database. The lock is held by
-// this process only and is not inherited, so leftover children of an earlier server do not block
-// the next.
-class HomeLock {
- public:
-  explicit HomeLock(const std::string& home)
-      : file_(
-            open((home + "/serve.lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600)) {
-    if (file_ >= 0 && flock(file_, LOCK_EX | LOCK_NB) == 0) return;
-    const bool taken = file_ >= 0 && errno == EWOULDBLOCK;
-    if (file_ >= 0) close(file_);
+// Prevents two servers with one home, which would stop each other's database. Leftover children of
+// an earlier server do not have the lock, and so do not block the next.
+FileLock lock_home(const std::string& home) {
+  auto lock = FileLock::take(home + "/serve.lock");
+  if (!lock)
     throw Error(ErrorCode::conflict,
-                taken ? "another 'sandgate serve' uses " + home + ": stop it, or set another home"
-                      : "cannot lock " + home + "/serve.lock");
-  }
-  ~HomeLock() { close(file_); }
-  HomeLock(const HomeLock&) = delete;
-
- private:
-  int file_;
-};
+                "another 'sandgate serve' uses " + home + ": stop it, or set another home");
+  return std::move(*lock);
+}
 
 }  // namespace
 
 int serve(const Config& config, const std::function<Config()>& read_again) {
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711, Link::follow);
-  const HomeLock alone(config.home);
+  const FileLock alone = lock_home(config.home);
   check_start(config, account);
   open_as_many_files_as_allowed();
   prepare_directories(config, account);

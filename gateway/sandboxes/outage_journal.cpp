@@ -10,6 +10,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kReplayPause{20};
+// For a process that has yet to let go; it does so as soon as it is told to stop.
+constexpr std::chrono::minutes kEarlierProcess{1};
 
 std::string payload_of(const EndIntention& intention) {
   Json json{{"tenant", intention.tenant.value},
@@ -112,11 +114,45 @@ struct OutageJournal::Round {
   size_t written = 0;
 };
 
-OutageJournal::OutageJournal(DurableJournal::Options options) : journal_(std::move(options)) {
+// Keeps the file from the next process while it lasts.
+class OutageJournal::Use {
+ public:
+  explicit Use(OutageJournal& journal) : journal_(journal) {
+    const std::lock_guard lock(journal_.mutex_);
+    is_ours_ = !journal_.letting_go_;
+    if (is_ours_) ++journal_.uses_;
+  }
+  ~Use() {
+    const std::lock_guard lock(journal_.mutex_);
+    if (is_ours_ && --journal_.uses_ == 0 && journal_.letting_go_) journal_.lock_.reset();
+  }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+  bool is_ours() const { return is_ours_; }  // else the file may be another process's
+
+ private:
+  OutageJournal& journal_;
+  bool is_ours_ = false;
+};
+
+OutageJournal::OutageJournal(DurableJournal::Options options)
+    : lock_(FileLock::wait(options.path + ".lock", kEarlierProcess)), journal_(std::move(options)) {
   for (const auto& record : journal_.pending(SIZE_MAX)) {
     const auto intention = readable(record.payload);
     if (intention) note_kept(*intention);
   }
+}
+
+void OutageJournal::let_go() {
+  const std::lock_guard lock(mutex_);
+  letting_go_ = true;
+  if (uses_ == 0) lock_.reset();
+}
+
+bool OutageJournal::is_letting_go() const {
+  const std::lock_guard lock(mutex_);
+  return letting_go_;
 }
 
 void OutageJournal::note_kept(const EndIntention& intention) {
@@ -194,6 +230,9 @@ size_t OutageJournal::records() const {
 }
 
 Task<void> OutageJournal::remember(EndIntention intention) {
+  const Use use(*this);
+  if (!use.is_ours())
+    throw Error(ErrorCode::unavailable, "the gateway stops and the database does not answer");
   note_kept(intention);  // before a replay can write it
   try {
     co_await journal_.append(payload_of(intention));
@@ -276,9 +315,12 @@ Task<void> OutageJournal::forget(uint64_t sequence, bool in_order) {
 }
 
 Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
+  const Use use(*this);
+  if (!use.is_ours()) co_return 0;
   Round round{.journal = journal_.id()};
   const auto records = journal_.pending(SIZE_MAX);
   for (const auto& record : records) {
+    if (is_letting_go()) break;  // the next process goes on
     bool done = is_written(record.sequence);
     if (!done) {
       auto writing = write_one(lifecycle, round, record);

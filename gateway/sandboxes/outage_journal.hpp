@@ -10,6 +10,7 @@
 
 #include "billing/meter.hpp"
 #include "gateway/core/durable_journal.hpp"
+#include "gateway/core/file_lock.hpp"
 #include "gateway/sandboxes/record.hpp"
 
 namespace sandgate {
@@ -28,10 +29,16 @@ struct EndIntention {
 };
 
 // Durable local journal of the ends of sandboxes until the database has them. Usage needs no
-// journal: metering resumes from its last booked time once the database answers.
+// journal: metering resumes from its last booked time once the database answers. The file belongs
+// to one process at a time.
 class OutageJournal {
  public:
+  // Waits, up to a minute, until an earlier process has let go of the file. Throws
+  // Error(unavailable) if it does not, and what DurableJournal's constructor throws.
   explicit OutageJournal(DurableJournal::Options options);
+  // Leaves the file and what it holds to the next process, as soon as nothing is being written to
+  // it: later calls of remember() throw Error(unavailable), and replay() does nothing.
+  void let_go();
 
   // Resumes once the intention is on disk. Throws Error(unavailable), without effect, otherwise.
   Task<void> remember(EndIntention intention);
@@ -64,6 +71,7 @@ class OutageJournal {
 
  private:
   struct Round;  // one replay
+  class Use;  // what is done to the file, while it is done
   Task<size_t> replay_alone(Lifecycle& lifecycle);
   // False: the record has to wait. Throws Error(unavailable) while the database is away.
   Task<bool> write_one(Lifecycle& lifecycle, Round& round, DurableJournal::Record record);
@@ -73,6 +81,7 @@ class OutageJournal {
   // Removes from the journal what is written, as far as nothing before it waits.
   Task<void> forget(uint64_t sequence, bool in_order);
   bool is_written(uint64_t sequence) const;
+  bool is_letting_go() const;
   void note_kept(const EndIntention& intention);
   void note_not_kept(const SandboxId& sandbox);
   void note_written(const SandboxId& sandbox);
@@ -89,6 +98,9 @@ class OutageJournal {
     std::chrono::steady_clock::time_point at;
     std::string sandbox;
   };
+  std::optional<FileLock> lock_;  // guarded by mutex_; empty once let go
+  bool letting_go_ = false;
+  int uses_ = 0;
   DurableJournal journal_;
   mutable std::mutex mutex_;
   std::map<std::string, Ended> ended_;  // by sandbox
