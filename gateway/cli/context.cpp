@@ -82,6 +82,8 @@ Client Context::operator_client() const {
   return connect(load_settings(environment_), true, tenant_);
 }
 
+bool Context::has_operator_key() const { return !load_settings(environment_).admin_key.empty(); }
+
 Client Context::connect(Settings settings, bool prefer_admin, const std::string& tenant) const {
   if (!url_.empty()) settings.url = url_;
   while (settings.url.ends_with('/')) settings.url.pop_back();

@@ -32,6 +32,7 @@ class Context : public std::enable_shared_from_this<Context> {
   // Both throw Error(unauthenticated) without a key.
   Client client() const;
   Client operator_client() const;
+  bool has_operator_key() const;  // in the environment, or else in the file; empty is none
   const Console& console() const { return console_; }
   bool json() const { return json_; }
   void exit_with(ExitCode code) { exit_code_ = code; }

@@ -17,8 +17,8 @@ void print_secret(const Context& context, const Json& key) {
 // Without an operator's key, the first one can only be written to the database directly.
 Json made_key(const Context& context, const Json& body, bool as_operator,
               const OperatorKeyMaker& make_operator_key) {
-  const bool direct = body["role"] == "operator" && make_operator_key &&
-                      !environment_variable("SANDGATE_ADMIN_KEY");
+  const bool direct =
+      body["role"] == "operator" && make_operator_key && !context.has_operator_key();
   if (direct) return make_operator_key(body);
   const Client client = as_operator ? context.operator_client() : context.client();
   return client.post("/v1/keys", body);
@@ -38,8 +38,8 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
       ->capture_default_str();
   command->add_option("--for", options->tenant, "The tenant it is for, with an operator's key");
   command->add_flag("--operator", options->for_operator,
-                    "An operator's key, which has no tenant. Without SANDGATE_ADMIN_KEY it is "
-                    "written into the server's database directly");
+                    "An operator's key, which has no tenant. Without SANDGATE_ADMIN_KEY, or an "
+                    "admin_key in the file, it is written into the server's database directly");
   command->add_option("--expires", options->expires_at, "When it ends, as 2027-01-31T00:00:00Z");
   context->on(*command, [context, options, make_operator_key] {
     const bool for_operator = options->for_operator;

@@ -6,6 +6,7 @@
 
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"
+#include "tests/support/run.hpp"
 
 namespace sandgate {
 namespace {
@@ -169,6 +170,31 @@ TEST(MoneyCommands, TheFirstOperatorKeyIsMadeWithoutAGateway) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output, "sg_first\n");
   EXPECT_EQ(asked, Json({{"name", "first"}, {"role", "operator"}}));
+}
+
+TEST(MoneyCommands, WithAnOperatorKeyInTheFileTheNextOneIsMadeByTheGateway) {
+  unsetenv("SANDGATE_ADMIN_KEY");
+  ScriptedServer server(
+      [](const auto&) { return ScriptedServer::json(201, R"({"id":"ky2","secret":"sg_next"})"); });
+  const test::TempDirectory home;
+  std::filesystem::create_directories(home.path() + "/sandgate");
+  std::ofstream(home.path() + "/sandgate/config.yaml") << "admin_key: sg_operator\n";
+  int made_directly = 0;
+  const auto create = [&] {
+    return tell(
+        server.url(), {"keys", "create", "next", "--operator"},
+        [&](const Json&) -> Json {
+          ++made_directly;
+          return {{"id", "ky3"}, {"secret", "sg_direct"}};
+        },
+        home.path());
+  };
+  EXPECT_EQ(create().output, "sg_next\n");
+  EXPECT_EQ(made_directly, 0);
+  EXPECT_NE(server.requests.at(0).head.find("Bearer sg_operator"), std::string::npos);
+  setenv("SANDGATE_ADMIN_KEY", "", 1);
+  EXPECT_EQ(create().output, "sg_direct\n") << "the environment goes before the file";
+  unsetenv("SANDGATE_ADMIN_KEY");
 }
 
 }  // namespace

@@ -12,13 +12,14 @@ struct Told {
   std::string output;
 };
 
-// Runs it in this process against the gateway at `url`. Its output is not a terminal's: tabs, no
-// header.
+// Runs it in this process against the gateway at `url`, with the settings below `config_home`. Its
+// output is not a terminal's: tabs, no header.
 Told tell(const std::string& url, std::vector<const char*> arguments,
-          OperatorKeyMaker make_operator_key = {});
+          OperatorKeyMaker make_operator_key = {}, const std::string& config_home = "/nonexistent");
 
 // Likewise, with the output left where standard output leads. Returns the exit code.
 int tell_uncaptured(const std::string& url, std::vector<const char*> arguments,
-                    OperatorKeyMaker make_operator_key = {});
+                    OperatorKeyMaker make_operator_key = {},
+                    const std::string& config_home = "/nonexistent");
 
 }  // namespace sandgate::cli
