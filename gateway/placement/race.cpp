@@ -213,7 +213,8 @@ void Race::note_failure(const FlightPtr& flight, const Error& error) {
   Attempt& attempt = placement_.attempts[flight->attempt];
   attempt.outcome = outcome_of(error);
   attempt.code = error.code;
-  placement_.error = error;
+  // A backend that never can says nothing of one that could not now.
+  if (error.code != ErrorCode::unsupported || !placement_.error) placement_.error = error;
   if (!worth_another(error.code)) stop_ = true;
   log::info("create attempt failed", {{"sandbox", spec_.sandbox_id},
                                       {"deployment", flight->deployment->name},

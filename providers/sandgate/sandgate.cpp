@@ -84,8 +84,13 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
   GatewaysPassed passed = std::move(spec.passed);
   if (!spec.installation.empty()) passed.push_back(spec.installation);
   if (!passed.empty()) call.headers.emplace_back(kViaHeader, via_of(passed));
-  const Json document = co_await api_.create(std::move(call));
-  co_return wire::to_created(document);
+  call.deadline = kCreateDeadline;
+  auto calling = api_.call(std::move(call));
+  const auto outcome = co_await attempt(std::move(calling));
+  const auto* error = std::get_if<Error>(&outcome);
+  // What that gateway can never make, as where the way leads back, is no lack of room there.
+  if (error) throw error->code == ErrorCode::unsupported ? *error : refused_create(*error);
+  co_return wire::to_created(std::get<Json>(outcome));
 }
 
 Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {

@@ -225,11 +225,11 @@ def test_a_gateway_that_is_its_own_upstream_uses_what_else_it_has():
         answer = created_around(server, client, ["itself", "local"])
         assert answer.status == 201, answer.body
         box = answer.json()
-        assert attempts(client, box["id"]) == [("itself", "failed", "no_capacity"), ("local", "created", None)]
+        assert attempts(client, box["id"]) == [("itself", "failed", "unsupported"), ("local", "created", None)]
         assert not inner.ok("GET", "/v1/sandboxes")["items"], "sandboxes of sandboxes"
         # Whoever comes back is told what is wrong, and the deployment is not taken for a broken one.
         answer = created_around(server, client, ["itself"])
-        assert answer.status == 503 and answer.json()["code"] == "no_capacity", answer.body
+        assert answer.status == 422 and answer.json()["code"] == "unsupported", answer.body
         assert "leads back" in answer.json()["detail"], answer.body
         listed = server.operator().ok("GET", "/v1/providers")["items"]
         assert next(one for one in listed if one["deployment"] == "itself")["health"]["breaker"] == "closed"
@@ -249,7 +249,7 @@ def test_gateways_in_a_ring_go_round_once():
         assert attempts(client, answer.json()["id"]) == [("other", "created", None)]
         sent = there.ok("GET", "/v1/sandboxes")["items"]
         assert [box["backend"]["deployment"] for box in sent] == ["local"], sent
-        assert attempts(there, sent[0]["id"]) == [("one", "failed", "no_capacity"), ("local", "created", None)]
+        assert attempts(there, sent[0]["id"]) == [("one", "failed", "unsupported"), ("local", "created", None)]
         assert not back.ok("GET", "/v1/sandboxes")["items"], "it came round"
 
 

@@ -124,6 +124,18 @@ TEST(Place, StopsAtTheFirstBackendThatSaysTheRequestIsWrong) {
   EXPECT_EQ(trio.fake(1).creates(), 0);
 }
 
+TEST(Place, OnlyWhatNoBackendCanEverMakeIsUnsupported) {
+  const auto code_after = [](const std::array<ErrorCode, 3>& codes) {
+    Trio trio;
+    for (size_t i = 0; i < codes.size(); ++i) trio.fake(i).fail_creates(Fault::error, codes[i]);
+    return trio.place().error->code;
+  };
+  constexpr auto never = ErrorCode::unsupported, now = ErrorCode::no_capacity;
+  EXPECT_EQ(code_after({never, never, never}), never);
+  EXPECT_EQ(code_after({now, never, never}), now);
+  EXPECT_EQ(code_after({never, never, now}), now);
+}
+
 TEST(Place, AHangingBackendCostsOneAttemptsDeadlineAndStaysUnknown) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::hang);
