@@ -2,6 +2,7 @@
 
 #include "billing/price_rows.hpp"
 #include "billing/sql_array.hpp"
+#include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {
@@ -81,10 +82,9 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 
 HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock) {
   // The clock is read after the function has returned, with its locks held.
-  static const std::string kSql = "SELECT " + std::string(kBudgetColumns) +
-                                  ", (extract(epoch FROM clock_timestamp()) * 1000000)::bigint AS "
-                                  "now_micros FROM hold_budgets(" +
-                                  std::to_string(kRatingLock) + ", $1)";
+  static const std::string kSql =
+      "SELECT " + std::string(kBudgetColumns) + ", " + sql_micros("clock_timestamp()") +
+      " AS now_micros FROM hold_budgets(" + std::to_string(kRatingLock) + ", $1)";
   const auto rows = run_prepared(tx, kSql, tenant);
   if (rows.empty()) return {};
   const Time now = clock ? clock->now() : from_micros(rows[0]["now_micros"].as<int64_t>());

@@ -9,6 +9,7 @@
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
 #include "billing/timezone.hpp"
+#include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {
@@ -34,10 +35,9 @@ std::string events_until(const BudgetScope& scope, Time window_start) {
 // Of the window around the moment; empty: around now.
 Time window_start(pqxx::work& tx, const Budget& budget, std::optional<Time> around = {}) {
   const auto row = tx.exec_params1(
-      "SELECT (extract(epoch FROM budget_window_start($1, $2,"
-      " coalesce($3::timestamptz, clock_timestamp()))) * 1000000)::bigint",
-      std::string(to_string(budget.window)), budget.timezone,
-      around ? std::optional(to_rfc3339(*around)) : std::nullopt);
+      "SELECT " + sql_micros("budget_window_start($1, $2, coalesce($3::timestamptz,"
+                             " clock_timestamp()))"),
+      std::string(to_string(budget.window)), budget.timezone, optional_rfc3339(around));
   return from_micros(row[0].as<int64_t>());
 }
 
@@ -200,8 +200,7 @@ Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
 Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {
   auto work = [tenant](pqxx::work& tx) {
     check_tenant(tx, tenant);
-    const auto now = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-    return read_budgets(tx, tenant.value, from_micros(now[0].as<int64_t>()));
+    return read_budgets(tx, tenant.value, database_now(tx));
   };
   co_return co_await database_.run(std::move(work));
 }

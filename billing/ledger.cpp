@@ -6,10 +6,6 @@
 namespace sandgate {
 namespace {
 
-std::optional<std::string> text_of(const std::optional<Time>& time) {
-  return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
-}
-
 // Reads the entries of `transfers`, which must be sorted by id.
 void read_entries(pqxx::work& tx, std::vector<LedgerTransfer>& transfers) {
   SqlArray ids;
@@ -95,7 +91,7 @@ std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query
       " AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)"
       " ORDER BY id LIMIT $6",
       query.after, query.tenant ? std::optional(query.tenant->value) : std::nullopt, query.account,
-      text_of(query.from), text_of(query.to), query.limit);
+      optional_rfc3339(query.from), optional_rfc3339(query.to), query.limit);
   std::vector<LedgerTransfer> transfers;
   for (const auto& row : rows) transfers.push_back(transfer_from(row));
   read_entries(tx, transfers);

@@ -55,10 +55,6 @@ constexpr const char* kCounterColumns =
     " (extract(epoch FROM paused_from) * 1000000)::bigint AS paused_micros,"
     " (extract(epoch FROM resumed_at) * 1000000)::bigint AS resumed_micros";
 
-std::optional<std::string> time_text(const std::optional<Time>& at) {
-  return at ? std::optional(to_rfc3339(*at)) : std::nullopt;
-}
-
 MeteredCounters counters_from(const pqxx::row& row) {
   return {.observed_at = from_micros(row["observed_micros"].as<int64_t>()),
           .read_at = from_micros(row["read_micros"].as<int64_t>()),
@@ -150,7 +146,7 @@ void insert_metered(pqxx::work& tx, const MeteredSandbox& sandbox, std::optional
   run_prepared(tx, kSql, sandbox.id.value, sandbox.tenant.value, sandbox.profile,
                sandbox.profile_version, sandbox.deployment, sandbox.provider, sandbox.region,
                sandbox.metadata.dump(), sandbox.resources.milli_vcpu, sandbox.resources.memory_mib,
-               sandbox.resources.disk_gib, time_text(opened_at), sandbox.key, sandbox.own);
+               sandbox.resources.disk_gib, optional_rfc3339(opened_at), sandbox.key, sandbox.own);
 }
 
 std::optional<MeteredRow> lock_metered(pqxx::work& tx, const SandboxId& id) {
@@ -205,8 +201,7 @@ std::vector<MeteredRow> read_unbooked_ends(pqxx::work& tx, const std::string& te
 void update_metered(pqxx::work& tx, const MeteredRow& row) {
   const MeteredLife& life = row.life;
   const MeteredCounters& counters = row.counters;
-  run_prepared(
-      tx, R"sql(
+  run_prepared(tx, R"sql(
     UPDATE metered_sandbox SET state = $2, milli_vcpu = $3, memory_mib = $4, disk_gib = $5,
       boundary = $6::timestamptz, vcpu_total = $7::numeric, memory_total = $8::numeric,
       disk_total = $9::numeric,
@@ -216,12 +211,14 @@ void update_metered(pqxx::work& tx, const MeteredRow& row) {
       paused_from = $16::timestamptz, resumed_at = $17::timestamptz,
       unbooked_end = $18::timestamptz
     WHERE sandbox = $1)sql",
-      life.id.value, state_text(life), life.resources.milli_vcpu, life.resources.memory_mib,
-      life.resources.disk_gib, to_rfc3339(life.boundary), life.vcpu_total.to_string(),
-      life.memory_total.to_string(), life.disk_total.to_string(), to_rfc3339(counters.observed_at),
-      counters.egress_bytes_seen, counters.cpu_micros_seen, counters.egress_total.to_string(),
-      counters.cpu_total.to_string(), to_rfc3339(counters.read_at), time_text(counters.paused_from),
-      time_text(counters.resumed_at), time_text(life.unbooked_end));
+               life.id.value, state_text(life), life.resources.milli_vcpu,
+               life.resources.memory_mib, life.resources.disk_gib, to_rfc3339(life.boundary),
+               life.vcpu_total.to_string(), life.memory_total.to_string(),
+               life.disk_total.to_string(), to_rfc3339(counters.observed_at),
+               counters.egress_bytes_seen, counters.cpu_micros_seen,
+               counters.egress_total.to_string(), counters.cpu_total.to_string(),
+               to_rfc3339(counters.read_at), optional_rfc3339(counters.paused_from),
+               optional_rfc3339(counters.resumed_at), optional_rfc3339(life.unbooked_end));
 }
 
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,

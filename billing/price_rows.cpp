@@ -4,6 +4,7 @@
 
 #include "billing/budget_rows.hpp"
 #include "billing/sql_array.hpp"
+#include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {
@@ -69,7 +70,7 @@ void insert_entries(pqxx::work& tx, int64_t version_id, const std::vector<PriceE
 Time hold_publishing(pqxx::work& tx) {
   // Two statements in one round trip: the clock is read after the lock is held.
   const auto row = tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kRatingLock) +
-                           "); SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
+                           "); SELECT " + sql_micros("clock_timestamp()"));
   return from_micros(row[0][0].as<int64_t>());
 }
 
@@ -81,9 +82,9 @@ RatingHold hold_rating(pqxx::work& tx) {
 }
 
 RatingHold look_at_rating(pqxx::work& tx) {
-  const auto row = run_prepared(tx,
-                                "SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint,"
-                                " (SELECT coalesce(max(id), 0) FROM price_version)")[0];
+  static const std::string kSql = "SELECT " + sql_micros("clock_timestamp()") +
+                                  ", (SELECT coalesce(max(id), 0) FROM price_version)";
+  const auto row = run_prepared(tx, kSql)[0];
   return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
 

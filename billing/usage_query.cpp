@@ -6,6 +6,7 @@
 #include "billing/currency.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/moment.hpp"
+#include "gateway/core/sql_time.hpp"
 
 namespace sandgate {
 namespace {
@@ -22,8 +23,7 @@ struct Span {
 };
 
 Span span_of(pqxx::work& tx, const UsageQuery& query) {
-  const auto row = tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint");
-  const Time now = from_micros(row[0].as<int64_t>()), to = query.to.value_or(now);
+  const Time now = database_now(tx), to = query.to.value_or(now);
   Span span{query.from.value_or(month_of_end(to)), to};
   span.open = span.to >= now;
   if (span.to <= span.from && query.to) throw Error::invalid("?to", "must be after from");

@@ -1,6 +1,7 @@
 #include "registry/key_store.hpp"
 
 #include "gateway/core/statement.hpp"
+#include "gateway/core/time_json.hpp"
 #include "registry/api_secret.hpp"
 #include "registry/quota.hpp"
 #include "registry/sql.hpp"
@@ -28,8 +29,6 @@ ApiKey key_from(const pqxx::row& row) {
           .expires_at = optional_time_of(row["expires_at"]),
           .revoked_at = optional_time_of(row["revoked_at"])};
 }
-
-Json time_json(const std::optional<Time>& time) { return time ? Json(to_rfc3339(*time)) : Json(); }
 
 ApiKey locked_key(pqxx::work& tx, const KeyId& id) {
   const auto rows = tx.exec_params(

@@ -15,7 +15,7 @@ inline std::optional<std::string> to_sql(const std::optional<TenantId>& id) {
   return id ? std::optional(id->value) : std::nullopt;
 }
 inline std::optional<std::string> to_sql(const std::optional<Time>& time) {
-  return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
+  return optional_rfc3339(time);
 }
 inline std::optional<std::string> to_sql(const Json& json) {
   return json.is_null() ? std::nullopt : std::optional(json.dump());

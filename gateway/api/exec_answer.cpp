@@ -4,6 +4,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/json_text.hpp"
+#include "gateway/core/time_json.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::api {
@@ -69,7 +70,7 @@ Json to_json(const ProcessInfo& process) {
           {"exit_code", exit ? Json(exit->exit_code) : Json()},
           {"signal", exit && !exit->signal.empty() ? Json(exit->signal) : Json()},
           {"started_at", to_rfc3339(process.started_at)},
-          {"ended_at", process.ended_at ? Json(to_rfc3339(*process.ended_at)) : Json()}};
+          {"ended_at", time_json(process.ended_at)}};
 }
 
 void CollectedOutput::add(const OutputChunk& chunk) {

@@ -5,6 +5,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/random.hpp"
+#include "gateway/core/time_json.hpp"
 #include "gateway/ports/forwarding.hpp"
 #include "gateway/ports/port_token.hpp"
 
@@ -80,7 +81,7 @@ Json PortHandlers::render(const http::Request& request, const ports::OpenPort& p
           {"url", url + "/"},
           {"token", token},
           {"created_at", to_rfc3339(port.created_at)},
-          {"expires_at", port.expires_at ? Json(to_rfc3339(*port.expires_at)) : Json()}};
+          {"expires_at", time_json(port.expires_at)}};
 }
 
 Task<http::Response> PortHandlers::open(http::Request& request) {

@@ -5,6 +5,7 @@
 #include "billing/usage_export.hpp"
 #include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/core/sql_time.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -64,15 +65,6 @@ Json to_json(const UsageReport& report, const std::vector<std::string>& fields) 
             {"total", to_json(report.total, fields)}};
   if (!report.other_currencies.empty()) json["other_currencies"] = report.other_currencies;
   return json;
-}
-
-// By the clock that usage is booked by.
-Task<Time> now_of(Database& database) {
-  const auto micros = co_await database.run([](pqxx::work& tx) {
-    return tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0]
-        .as<int64_t>();
-  });
-  co_return from_micros(micros);
 }
 
 // Only an operator can name a tenant that does not exist.
@@ -137,7 +129,7 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto place = reader_.place_of(wanted.tenant);
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
-  const Time now = co_await now_of(database_);
+  const Time now = co_await database_.run(&database_now);
   std::tie(wanted.from, wanted.to) = whole_span(span, now);
   // The first page is read before the answer starts, so that an outage is an error status.
   auto reading = rows_after(database_, reader_, wanted, std::nullopt);

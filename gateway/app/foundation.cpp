@@ -5,6 +5,7 @@
 
 #include "gateway/app/background.hpp"
 #include "gateway/app/machine_name.hpp"
+#include "gateway/core/sql_time.hpp"
 
 namespace sandgate {
 namespace {
@@ -51,14 +52,11 @@ void Foundation::start() {
 
 Task<void> Foundation::anchor_clock() {
   const auto asked = std::chrono::steady_clock::now();
-  const auto micros = co_await database.run([](pqxx::work& tx) {
-    return tx.exec1("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint")[0]
-        .as<int64_t>();
-  });
+  const Time now = co_await database.run(&database_now);
   const auto answered = std::chrono::steady_clock::now();
   // A slow answer does not tell accurately when the time was read.
   if (clock.anchored() && answered - asked > kClockDoubt) co_return;
-  clock.anchor(from_micros(micros), asked + (answered - asked) / 2);
+  clock.anchor(now, asked + (answered - asked) / 2);
 }
 
 Secret Foundation::key_for(std::string_view purpose) const {

@@ -64,6 +64,10 @@ std::string to_rfc3339(Time time) {
   return text + "Z";
 }
 
+std::optional<std::string> optional_rfc3339(const std::optional<Time>& time) {
+  return time ? std::optional(to_rfc3339(*time)) : std::nullopt;
+}
+
 std::optional<Time> from_rfc3339(std::string_view text) {
   const int year = read_digits(text, 0, 4), month = read_digits(text, 5, 2),
             day = read_digits(text, 8, 2), hour = read_digits(text, 11, 2),

@@ -6,6 +6,7 @@
 #include <boost/url.hpp>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/time_json.hpp"
 #include "providers/address_rules.hpp"
 
 namespace sandgate {
@@ -17,8 +18,6 @@ std::string_view state_of(const Webhook& webhook) {
   if (webhook.disabled_at) return "disabled";
   return webhook.failing_since ? "failing" : "active";
 }
-
-Json time_json(const std::optional<Time>& time) { return time ? Json(to_rfc3339(*time)) : Json(); }
 
 Json failure_json(const Webhook& webhook) {
   const auto& failure = webhook.last_failure;

@@ -1,13 +1,10 @@
 #include "billing/sql_array.hpp"
+#include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
-
-std::string micros(const std::string& column) {
-  return "(extract(epoch from " + column + ") * 1000000)::bigint";
-}
 
 EndAction end_action_from(const std::string& text) {
   return text == "pause" ? EndAction::pause : EndAction::kill;
@@ -79,7 +76,8 @@ std::string columns() {
          "backend_id,"
          " region, isolation, persistence, milli_vcpu, memory_mib, disk_gib, processes, metadata,"
          " trim_scale(charge_per_hour), currency, " +
-         micros("created_at") + ", " + micros("expires_at") + ", " + micros("ended_at") +
+         sql_micros("created_at") + ", " + sql_micros("expires_at") + ", " +
+         sql_micros("ended_at") +
          ", ttl_seconds, max_ttl_seconds, on_expiry, kill_once_resumed, idle_timeout_seconds, "
          "on_idle, auto_resume,"
          " failure_code, failure_detail, array_to_json(planned), kept,"

@@ -9,6 +9,8 @@ TEST(Rfc3339, GoesThereAndBack) {
   for (const char* text :
        {"2026-11-20T08:09:10Z", "1970-01-01T00:00:00Z", "2024-02-29T23:59:59.000001Z"})
     EXPECT_EQ(to_rfc3339(*from_rfc3339(text)), text);
+  EXPECT_EQ(optional_rfc3339(Time()), "1970-01-01T00:00:00Z");
+  EXPECT_EQ(optional_rfc3339(std::nullopt), std::nullopt);
 }
 
 TEST(Rfc3339, ReadsOffsets) {
