@@ -126,6 +126,15 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
 
+// Nothing that is booked without a budget is taken out of what was set aside before: a later budget
+// would count it as spent and as reserved. What runs is set aside for anew then.
+void forget_without_budgets(pqxx::work& tx, const std::string& tenant) {
+  tx.exec_params(
+      "DELETE FROM reservation WHERE tenant = $1"
+      " AND NOT EXISTS (SELECT FROM budget WHERE tenant = $1)",
+      tenant);
+}
+
 std::string array_of(const std::vector<int>& numbers) {
   std::string text = "{";
   for (const int number : numbers) text += (text.size() > 1 ? "," : "") + std::to_string(number);
@@ -162,6 +171,7 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
   plan_for_values(tx);
   counted = still_right(tx, budget, now, std::move(counted));
   const Json before = stored_settings(tx, budget.tenant, budget.name);
+  forget_without_budgets(tx, budget.tenant);  // of a create that was under way as the last one went
   tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
                  std::string(to_string(budget.window)), budget.timezone,
                  std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),
@@ -212,6 +222,7 @@ Task<void> BudgetStore::remove(TenantId tenant, std::string name, ChangeTrail tr
     if (before.is_null()) throw Error::not_found("budget", name);
     if (trail) trail(tx, before, nullptr);
     tx.exec_params("DELETE FROM budget WHERE tenant = $1 AND name = $2", tenant.value, name);
+    forget_without_budgets(tx, tenant.value);
   };
   co_await database_.run(std::move(work));
 }

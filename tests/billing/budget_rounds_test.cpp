@@ -128,6 +128,23 @@ TEST_F(BudgetRoundsTest, WhatEndedAsTheBudgetWasSetHoldsNoMoreThanItUsed) {
   EXPECT_EQ(budget().reserved.to_string(), "0.6");
 }
 
+TEST_F(BudgetRoundsTest, WhatRanWithoutABudgetIsHeldForOnce) {
+  const std::string twenty = R"({"amount":"20","currency":"USD","window":"total"})";
+  put(twenty);
+  start(10h);
+  const auto count = [&] { return rows("SELECT count(*) FROM reservation").at(0); };
+  EXPECT_EQ(count(), "1");
+  run(store.remove(tenant, "main"));
+  EXPECT_EQ(count(), "0");
+  clock.advance(2h);
+  run(meter.flush(*database));
+  run(budgets.extend(*database));
+  EXPECT_EQ(count(), "0");
+  const Budget set = put(twenty);
+  EXPECT_EQ(set.spent, dec("7.2"));
+  EXPECT_EQ(set.reserved, dec("3.6"));
+}
+
 TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
   put(R"({"amount":"3","currency":"USD","window":"total"})");
   close(start());
