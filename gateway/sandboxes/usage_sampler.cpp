@@ -70,6 +70,8 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
       if (one.is_first && counts) co_await parts_.database.run(std::move(miss));
       co_return;
     }
+    // It would be charged beyond the end that the outage journal has.
+    if (parts_.outage && parts_.outage->has(one.id)) co_return;
     const Meter::Measured totals = measured_of(*metrics, parts_.clock.now());
     auto work = [this, id = one.id, totals](pqxx::work& tx) {
       parts_.meter.observe(tx, id, totals);

@@ -6,7 +6,7 @@ namespace sandgate {
 
 // Polls backends for the counters of running sandboxes (processor time, bytes sent) and books the
 // increase. Any number of replicas may poll: a reading counts once. Sandboxes on another gateway's
-// machine are left to that gateway.
+// machine are left to that gateway, and those whose end is in the outage journal to that end.
 class UsageSampler {
  public:
   struct Options {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tests/sandboxes/world.hpp"
+#include "tests/sandboxes/outage_world.hpp"
 
 namespace sandgate {
 namespace {
@@ -37,6 +37,22 @@ TEST(UsageSampler, NotesOfABackendThatCountsWhatItCouldNotRead) {
   silent->code = ErrorCode::timeout;
   EXPECT_EQ(run(sampler.sample()), 0u);
   EXPECT_TRUE(is_missed());
+}
+
+TEST(UsageSampler, CountsNothingBeyondAnEndThatIsYetToBeWritten) {
+  test::OutageWorld world;
+  const SandboxRecord box = world.create();
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = opened_at - interval '20 s', boundary ="
+      " boundary - interval '20 s', observed_at = observed_at - interval '20 s' RETURNING 1");
+  world.a->count({.cpu_micros = 1'000'000, .egress_bytes = 1 << 30});
+  UsageSampler sampler(*world.lifecycle, {.min_age = 0s});
+  run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  EXPECT_EQ(run(sampler.sample()), 0u);
+  EXPECT_EQ(world.settle(), 1u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event WHERE meter IN ('active_cpu_second',"
+                      " 'egress_gib')"),
+            "0");
 }
 
 }  // namespace
