@@ -19,8 +19,8 @@ class Reaper {
     std::chrono::milliseconds expiry_every{500}, stopping_every{1000}, unknown_every{5000};
     std::chrono::milliseconds ahead{0};  // added to the current time when judging what is due
     int batch = 50;
-    // Whether the sandbox's end is known already and has yet to be written: no step ends its charge
-    // then. Called from any thread.
+    // Whether the sandbox's end is known already and has yet to be written: no step ends or
+    // changes its charge then. Called from any thread.
     std::function<bool(const SandboxId&)> end_is_known;
     std::string machine;  // this gateway's; sandboxes on other gateways' are left alone
     std::shared_ptr<Activity> activity;  // use through this process; null: none known

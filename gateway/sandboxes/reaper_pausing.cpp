@@ -98,6 +98,8 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto now = co_await parts_.database.run(std::move(read));
   if (!now || now->state != record.state) co_return;
+  // A pause books up to now, which is beyond that end.
+  if (options_.end_is_known && options_.end_is_known(id)) co_return;
   auto work = pausing_.carry_out(std::move(record));
   const auto outcome = co_await attempt(std::move(work));
   const auto* error = std::get_if<Error>(&outcome);

@@ -74,5 +74,21 @@ TEST_F(HeldUpEnds, WhatIsWrittenAheadOfThemIsWrittenOnceThroughACrash) {
   EXPECT_EQ(world.row(locked.id).state, SandboxState::stopping);
 }
 
+TEST_F(HeldUpEnds, ArePausedByNobodyAndChargedNoLonger) {
+  const SandboxRecord box = world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
+  const Time asked = SystemClock().now();
+  remember(box, asked);
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '1 s' WHERE id = '" + box.id.value +
+            "' RETURNING 1");
+  WholeSteps reaper(*world.lifecycle, {.end_is_known = [this](const SandboxId& id) {
+    return world.outage->has(id);
+  }});
+  EXPECT_EQ(run(reaper.pause_due()), 1u);
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  EXPECT_EQ(events_of(box), "0");
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);
+}
+
 }  // namespace
 }  // namespace sandgate::test
