@@ -229,6 +229,8 @@ std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<Tena
     throw Error(ErrorCode::too_large,
                 "too many sandboxes have ended of late to add up what is not booked yet: "
                 "try again in a minute, or ask for the usage of one tenant");
+  const auto left_out = left_out_ ? left_out_() : std::set<std::string>();
+  std::erase_if(lives, [&](const MeteredLife& life) { return left_out.contains(life.id.value); });
   for (MeteredLife& life : lives)
     for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
       all.push_back(std::move(event));

@@ -74,6 +74,17 @@ TEST_F(HeldUpEnds, WhatIsWrittenAheadOfThemIsWrittenOnceThroughACrash) {
   EXPECT_EQ(world.row(locked.id).state, SandboxState::stopping);
 }
 
+TEST_F(HeldUpEnds, AreReportedNoFurtherThanTheyAreBooked) {
+  remember(other, SystemClock().now());
+  Meter& meter = world.replica.meter;
+  meter.set_left_out([this] { return world.outage->kept(); });
+  auto read = [&](pqxx::work& tx) { return meter.unbooked(tx, world.tenant); };
+  std::set<std::string> reported;
+  for (const UsageEvent& event : run(world.database->run(read)))
+    reported.insert(event.sandbox.value);
+  EXPECT_EQ(reported, (std::set{living.id.value, locked.id.value}));
+}
+
 TEST_F(HeldUpEnds, ArePausedByNobodyAndChargedNoLonger) {
   const SandboxRecord box = world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
   const Time asked = SystemClock().now();
