@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/budget_enforcer.hpp"
 
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
@@ -11,6 +12,7 @@ namespace {
 constexpr std::chrono::seconds kLastRounds{30};
 // Six minutes where each fails at once, ten where the backend is at work on an archive.
 constexpr int kBudgetPauseTries = 12;
+constexpr size_t kEndsAtOnce = 4;
 constexpr int kReadInARound = 500;  // rows; the rest in the next ones, the most urgent first
 
 }  // namespace
@@ -31,10 +33,15 @@ Task<size_t> BudgetEnforcer::begin() {
 }
 
 Task<size_t> BudgetEnforcer::look() {
-  const auto halts = co_await budgets_.extend(parts_.database);
-  for (const Halt& halt : halts)
-    errands_.send("tenant/" + halt.tenant.value, "stop/" + halt.sandbox.value,
-                  [this, halt] { return stop(halt); });
+  auto halts = co_await budgets_.extend(parts_.database);
+  const size_t count = halts.size();
+  auto begin_one = [this](Halt halt) -> Task<void> {
+    if (halt.action == OnExceeded::kill)
+      co_await end_charge(std::move(halt));
+    else
+      send(halt.tenant, halt.sandbox, [this, halt] { return stop(halt); });
+  };
+  co_await for_each(std::move(halts), kEndsAtOnce, begin_one);
   auto reading = budgets_.covers(parts_.database);
   auto covers = co_await std::move(reading);
   const auto known = std::make_shared<const std::vector<Cover>>(std::move(covers));
@@ -44,7 +51,30 @@ Task<size_t> BudgetEnforcer::look() {
   }
   auto knowing = get_to_know(known);
   co_await std::move(knowing);
-  co_return halts.size();
+  co_return count;
+}
+
+void BudgetEnforcer::send(const TenantId& tenant, const SandboxId& id,
+                          std::function<Task<void>()> work) {
+  errands_.send("tenant/" + tenant.value, "stop/" + id.value, std::move(work));
+}
+
+// However long the backends take for the others in its line, it is charged no longer.
+Task<void> BudgetEnforcer::end_charge(Halt halt) {
+  if (parts_.outage && parts_.outage->has(halt.sandbox)) co_return;
+  auto work = [this, id = halt.sandbox](pqxx::work& tx) {
+    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+    if (stopping) lifecycle_.end_charge(tx, id);
+    return stopping;
+  };
+  auto writing = parts_.database.run(std::move(work));
+  const auto stopping = co_await std::move(writing);
+  if (!stopping) co_return;
+  parts_.cache.forget(halt.sandbox);
+  log::info("a sandbox is ended with its budget",
+            {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
+  send(halt.tenant, halt.sandbox,
+       [this, record = *stopping]() -> Task<void> { co_await lifecycle_.bring_down(record); });
 }
 
 Task<void> BudgetEnforcer::get_to_know(Covers covers) {
@@ -68,9 +98,7 @@ size_t BudgetEnforcer::end_uncovered() {
   size_t count = 0;
   for (; count < known->size() && (*known)[count].until < now + kLastRounds; ++count) {
     const Cover& cover = (*known)[count];
-    // However long it waits for its turn, it is charged no longer.
-    errands_.send("tenant/" + cover.tenant.value, "stop/" + cover.sandbox.value,
-                  [this, cover, known, now] { return end(cover, known, now); });
+    send(cover.tenant, cover.sandbox, [this, cover, known, now] { return end(cover, known, now); });
   }
   return count;
 }
@@ -86,10 +114,8 @@ Task<void> BudgetEnforcer::end(Cover cover, Covers known, Time asked) {
 Task<void> BudgetEnforcer::stop(Halt halt) {
   const auto known = co_await lifecycle_.get(halt.tenant, halt.sandbox);
   if (is_ended(known->record.state)) co_return;
-  if (halt.action == OnExceeded::pause) {
-    const bool done = co_await paused(halt, known);
-    if (done) co_return;
-  }
+  const bool done = co_await paused(halt, known);
+  if (done) co_return;
   log::info("a sandbox is ended with its budget",
             {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
   co_await lifecycle_.kill(halt.tenant, halt.sandbox);

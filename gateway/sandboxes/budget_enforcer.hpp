@@ -32,7 +32,8 @@ class BudgetEnforcer {
   // database is away, sandboxes under a budget with `kill` are killed when what was set aside for
   // them, as of the last round that could ask, is used up; the others run on.
   Task<size_t> enforce();
-  // As enforce(), without waiting for backends, so that a hanging one delays no other tenant.
+  // As enforce(), without waiting for backends, so that a hanging one delays no other tenant. The
+  // charges of those to kill have ended then.
   Task<size_t> begin();
 
  private:
@@ -44,7 +45,10 @@ class BudgetEnforcer {
   Covers covers() const;
   size_t end_uncovered();  // begin() without the database
   Task<void> end(Cover cover, Covers known, Time asked);
-  Task<void> stop(Halt halt);
+  // Ends the charge of one to kill, and the sandbox in the background.
+  Task<void> end_charge(Halt halt);
+  void send(const TenantId& tenant, const SandboxId& id, std::function<Task<void>()> work);
+  Task<void> stop(Halt halt);  // one to pause
   // True when nothing has to be killed: the sandbox is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
   Task<bool> may_yet_be_paused(SandboxId id);  // one that is `pausing`

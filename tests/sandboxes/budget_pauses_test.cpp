@@ -65,5 +65,24 @@ TEST(SandboxBudgets, WhatRunsOnAnotherGatewaysMachineIsLeftToItToPause) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
+// More than are ended at a time, on a backend that takes long for each.
+TEST(SandboxBudgets, HoweverManyEndWithTheirBudgetNoneIsChargedForTheWait) {
+  World world;
+  PayingReplica replica(world);
+  constexpr int kMany = 20;
+  replica.put(world.tenant, "99", OnExceeded::kill);
+  for (int i = 0; i < kMany; ++i) run(replica.lifecycle.create(small_order(world)));
+  replica.put(world.tenant, "0", OnExceeded::kill);
+  world.a->hang_kills(true);
+  BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
+  EXPECT_EQ(run(enforcer.begin()), static_cast<size_t>(kMany));
+  EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox WHERE state <> 'closed'"), "0");
+  EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
+  world.a->hang_kills(false);
+  run(enforcer.enforce());
+  EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped'"),
+            std::to_string(kMany));
+}
+
 }  // namespace
 }  // namespace sandgate::test
