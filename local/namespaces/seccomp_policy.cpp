@@ -163,8 +163,8 @@ void forbid_bits(Filter& filter, const char* name, unsigned argument,
 
 // Lowering the limit to 0 would let a crash run the machine's core dump helper (see limits.cpp).
 // Programs that disable dumps handle an error badly, so both calls that the C library's setrlimit
-// may use report success without effect. prlimit64 that also reads the old limit, or that names
-// another process, fails with EPERM.
+// may use report success without effect. prlimit64 that also reads the old limit, or that names a
+// process, fails with EPERM.
 void keep_core_limit(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "setrlimit", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE)});
   const auto core = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE);
@@ -173,18 +173,22 @@ void keep_core_limit(Filter& filter) {
              {SCMP_A0(SCMP_CMP_EQ, 0), core, set, SCMP_A3(SCMP_CMP_EQ, 0)});
   filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
              {SCMP_A0(SCMP_CMP_EQ, 0), core, set, SCMP_A3(SCMP_CMP_NE, 0)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64", {SCMP_A0(SCMP_CMP_NE, 0), core, set});
 }
 
-// Otherwise root inside could starve the agent by lowering the limits of pid 1.
-void keep_limits_of_others(Filter& filter) {
+// In a sandbox the first process is the agent, which has a single thread.
+constexpr uint64_t kAgent = 1;
+
+// Otherwise root inside could starve the agent by lowering its limits.
+void keep_limits_of_agent(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
-             {SCMP_A0(SCMP_CMP_NE, 0), SCMP_A2(SCMP_CMP_NE, 0)});
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kAgent), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
 // The scheduling calls check user ids, and root inside has the agent's: with as many capabilities
 // as the agent it could give it the lowest priority or a single processor, then keep that busy.
 void keep_scheduling_of_agent(Filter& filter) {
-  constexpr uint64_t kAgent = 1, kIoOfProcess = 1, kIoOfUser = 3;
+  constexpr uint64_t kIoOfProcess = 1, kIoOfUser = 3;
   const auto first_is = [](uint64_t value) { return SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value); };
   const auto second_is_agent = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kAgent);
   for (const char* name :
@@ -283,7 +287,7 @@ Fd compile_arguments() {
   refuse_uncharged_options(filter);
   refuse_huge_pages(filter);
   keep_core_limit(filter);
-  keep_limits_of_others(filter);
+  keep_limits_of_agent(filter);
   keep_scheduling_of_agent(filter);
   shorten_attributes(filter);
   shorten_waits(filter);

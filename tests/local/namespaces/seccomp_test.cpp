@@ -137,6 +137,23 @@ TEST_F(SeccompTest, ThreadsAndProcessesWork) {
             "7");
 }
 
+// By pid as well, but for the agent's and for core dumps.
+TEST_F(SeccompTest, LimitsOfOnesOwnProcessesCanBeSet) {
+  const char* attempts =
+      "import ctypes, resource as r, struct, subprocess\n"
+      "libc, few = ctypes.CDLL(None, use_errno=True), struct.pack('QQ', 100, 200)\n"
+      "def tried(pid, kind):\n"
+      "    done = libc.syscall(302, ctypes.c_long(pid), ctypes.c_long(kind), few, None)\n"
+      "    return 'set' if done == 0 else ctypes.get_errno()\n"
+      "child = subprocess.Popen(['sleep', '60'])\n"
+      "print(tried(child.pid, r.RLIMIT_NOFILE), r.prlimit(child.pid, r.RLIMIT_NOFILE),\n"
+      "      tried(1, r.RLIMIT_NOFILE), tried(1 + (1 << 32), r.RLIMIT_NOFILE),\n"
+      "      tried(child.pid, r.RLIMIT_CORE), tried(child.pid + (1 << 32), r.RLIMIT_CORE))\n"
+      "child.kill()\n";
+  for (const char* user : {"", "root"})
+    EXPECT_EQ(python(attempts, user).out, "set (100, 200) 1 1 1 1\n") << user;
+}
+
 TEST_F(SeccompTest, OnlyOrdinarySocketFamilies) {
   expect_filtered(
       "for (int f = 0; f <= 64; f++) for (int t = 1; t <= 3; t += 1)\n"
