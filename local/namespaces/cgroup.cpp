@@ -167,6 +167,13 @@ int64_t read_cgroup_number(const std::string& directory, const char* file) {
   return value;
 }
 
+std::set<pid_t> cgroup_processes(const std::string& directory) {
+  std::set<pid_t> processes;
+  std::istringstream list(read_cgroup_file(directory, "cgroup.procs"));
+  for (pid_t pid = 0; list >> pid;) processes.insert(pid);
+  return processes;
+}
+
 int64_t stat_value(const std::string& text, std::string_view key) {
   for (const std::string& line : split(text, '\n')) {
     if (line.size() <= key.size() + 1 || line.compare(0, key.size(), key) != 0) continue;

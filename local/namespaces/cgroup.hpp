@@ -1,5 +1,8 @@
 #pragma once
+#include <sys/types.h>
+
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -94,6 +97,7 @@ void write_cgroup_file(const std::string& directory, const char* file, const std
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 std::string read_cgroup_file(const std::string& directory, const char* file);  // "" when missing
 int64_t read_cgroup_number(const std::string& directory, const char* file);  // 0 when missing
+std::set<pid_t> cgroup_processes(const std::string& directory);  // those that are visible here
 int64_t stat_value(const std::string& text, std::string_view key);  // of "key value" lines
 
 }  // namespace sandgate

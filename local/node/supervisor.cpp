@@ -63,8 +63,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   work.end = [this](const std::string& seat) { end_seat(seat); };
   warming_ = std::make_unique<Warming>(pool_, std::move(work));
   // With version 2, TCP buffers count as the group's memory.
-  if (capabilities_.cgroups.version == 1)
-    tcp_watch_ = std::make_unique<TcpWatch>([this] { end_tcp_hoards(); });
+  if (capabilities_.cgroups.version == 1) tcp_watch_ = watch_tcp();
 }
 
 Supervisor::~Supervisor() {

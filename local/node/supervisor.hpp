@@ -21,11 +21,11 @@
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/machine_capabilities.hpp"
+#include "local/node/memory_watch.hpp"
 #include "local/node/order.hpp"
 #include "local/node/sandbox_table.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
-#include "local/node/tcp_watch.hpp"
 #include "local/node/tidying.hpp"
 #include "local/node/warm_pool.hpp"
 #include "local/node/warming.hpp"
@@ -181,9 +181,11 @@ class Supervisor {
   bool reopen(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // For control groups version 1, see TcpWatch: kills the programs, but not the agent, of each
-  // sandbox whose connections hold too much memory. (tcp_memory.cpp)
+  // Memory that control groups do not count. This watch ends the programs of a sandbox that
+  // holds too much of it.
+  std::unique_ptr<MemoryWatch> watch_tcp();  // for control groups of version 1 (tcp_memory.cpp)
   void end_tcp_hoards() const;
+  void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
@@ -209,7 +211,7 @@ class Supervisor {
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<Warming> warming_;
-  std::unique_ptr<TcpWatch> tcp_watch_;
+  std::unique_ptr<MemoryWatch> tcp_watch_;
   std::jthread reopening_;  // runs reopen_ways_out()
 };
 

@@ -1,5 +1,8 @@
-// How a supervisor limits the memory that a sandbox's TCP buffers use.
-#include <set>
+// How a supervisor limits the memory that a sandbox's TCP buffers use, with control groups of
+// version 1.
+#include <unistd.h>
+
+#include <fstream>
 #include <sstream>
 
 #include "gateway/core/log.hpp"
@@ -9,26 +12,48 @@
 namespace sandgate {
 namespace {
 
+constexpr MemoryWatch::Pace kTcpPace{"tcp-watch", std::chrono::milliseconds(100), 20};
+constexpr int64_t kWorthALook = 32 << 20;
 // About the excess that 2500 connections with full buffers reach within their limit.
 constexpr int64_t kTcpSlack = 32 << 20;
+constexpr int kKillRounds = 16;
 
-std::set<pid_t> members_of(const std::string& cgroup) {
-  std::set<pid_t> members;
-  std::istringstream list(read_cgroup_file(cgroup, "cgroup.procs"));
-  for (pid_t pid = 0; list >> pid;) members.insert(pid);
-  return members;
-}
-
-// A pid may be reused, so membership is checked again after the pidfd was opened.
-void end_programs(const std::string& cgroup, int64_t agent) {
-  for (const pid_t pid : members_of(cgroup)) {
-    if (pid == agent) continue;
-    const Fd process = open_pidfd(pid);
-    if (process && members_of(cgroup).contains(pid)) kill_by_pidfd(process);
+// The line "TCP: inuse 5 orphan 0 tw 0 alloc 5 mem 9204" gives the pages of all network namespaces.
+int64_t machine_tcp_bytes() {
+  std::ifstream counts("/proc/net/sockstat");
+  for (std::string line; std::getline(counts, line);) {
+    const size_t at = line.find(" mem ");
+    if (!line.starts_with("TCP:") || at == std::string::npos) continue;
+    int64_t pages = 0;
+    std::istringstream(line.substr(at + 5)) >> pages;
+    return pages * sysconf(_SC_PAGESIZE);
   }
+  return 0;
 }
 
 }  // namespace
+
+std::unique_ptr<MemoryWatch> Supervisor::watch_tcp() {
+  return std::make_unique<MemoryWatch>(
+      kTcpPace, [] { return machine_tcp_bytes() > kWorthALook; }, [this] { end_tcp_hoards(); });
+}
+
+// Until no new ones appear, since programs may start others meanwhile. A pid may be reused, so
+// membership is checked again after the pidfd was opened.
+void Supervisor::end_programs(const JournalRecord& record) const {
+  if (record.cgroups.empty()) return;
+  const std::string& cgroup = record.cgroups.front();
+  std::set<pid_t> seen{static_cast<pid_t>(record.pid)};
+  size_t before = 0;
+  for (int round = 0; round < kKillRounds && seen.size() > before; ++round) {
+    before = seen.size();
+    for (const pid_t pid : cgroup_processes(cgroup)) {
+      if (!seen.insert(pid).second) continue;
+      const Fd process = open_pidfd(pid);
+      if (process && cgroup_processes(cgroup).contains(pid)) kill_by_pidfd(process);
+    }
+  }
+}
 
 // Like the kernel's OOM killer, but kills all programs of the sandbox: each may hold little and all
 // of them together too much.
@@ -37,10 +62,7 @@ void Supervisor::end_tcp_hoards() const {
     if (record.paused || cgroups_->tcp_excess(record.cgroups) <= kTcpSlack) continue;
     log::warn("programs ended: they hold more in TCP buffers than their sandbox may",
               {{"sandbox", record.id}});
-    for (const std::string& cgroup : record.cgroups) {
-      if (!read_cgroup_file(cgroup, "memory.kmem.tcp.usage_in_bytes").empty())
-        end_programs(cgroup, record.pid);
-    }
+    end_programs(record);
   }
 }
 
