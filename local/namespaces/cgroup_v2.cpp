@@ -60,6 +60,10 @@ class CgroupV2 : public CgroupTree {
     return stat_value(read_cgroup_file(directories.front(), "cpu.stat"), "usage_usec");
   }
 
+  int64_t charged_slab() const override {
+    return stat_value(read_cgroup_file(parent_, "memory.stat"), "slab_unreclaimable");
+  }
+
   std::vector<std::string> list() const override {
     std::vector<std::string> ids;
     std::error_code ignored;

@@ -64,9 +64,11 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   warming_ = std::make_unique<Warming>(pool_, std::move(work));
   // With version 2, TCP buffers count as the group's memory.
   if (capabilities_.cgroups.version == 1) tcp_watch_ = watch_tcp();
+  descriptor_watch_ = watch_descriptors();
 }
 
 Supervisor::~Supervisor() {
+  descriptor_watch_.reset();
   tcp_watch_.reset();
   warming_.reset();
   for (const LivePtr& seat : table_.seats()) end_seat(seat->record.id);

@@ -181,10 +181,19 @@ class Supervisor {
   bool reopen(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // Memory that control groups do not count. This watch ends the programs of a sandbox that
-  // holds too much of it.
+  // Memory that control groups do not count. Each of these watches ends the programs of a sandbox
+  // that holds too much of it.
   std::unique_ptr<MemoryWatch> watch_tcp();  // for control groups of version 1 (tcp_memory.cpp)
   void end_tcp_hoards() const;
+  std::unique_ptr<MemoryWatch> watch_descriptors();  // (descriptor_memory.cpp)
+  struct DescriptorLook {
+    int64_t cpu_micros = 0;  // that the sandbox had used by then; 0: unknown
+    int hiding = 0;  // looks in a row, this included, at which it may have held more than was seen
+  };
+  using DescriptorLooks = std::map<std::string, DescriptorLook>;  // by sandbox
+  void end_descriptor_hoards(DescriptorLooks& last);
+  // Takes and returns the value of `hiding`.
+  int look_at_descriptors(const JournalRecord& listed, int hiding);
   void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
 
   const NodeSettings settings_;
@@ -211,7 +220,7 @@ class Supervisor {
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<Warming> warming_;
-  std::unique_ptr<MemoryWatch> tcp_watch_;
+  std::unique_ptr<MemoryWatch> tcp_watch_, descriptor_watch_;
   std::jthread reopening_;  // runs reopen_ways_out()
 };
 

@@ -1,0 +1,169 @@
+#include "local/node/descriptor_hoard.hpp"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <charconv>
+#include <memory>
+#include <optional>
+#include <sstream>
+#include <tuple>
+
+#include "gateway/core/files.hpp"
+#include "local/fd.hpp"
+
+namespace sandgate {
+namespace {
+
+// Of a block of 4 KiB full of short names, each in an allocation of 64 bytes.
+constexpr int64_t kDirectoryBytes = 20 << 10;
+constexpr int64_t kLockBytes = 200;
+// That of 200 000 locks.
+constexpr size_t kMostInfo = 16 << 20;
+
+struct OpenDirectory {
+  pid_t task;
+  int number;
+};
+
+// Whether a task's descriptor is the other's, and an order of those that are not.
+struct ByOpenFile {
+  bool operator()(const OpenDirectory& one, const OpenDirectory& other) const {
+    const long order = syscall(SYS_kcmp, one.task, other.task, KCMP_FILE, one.number, other.number);
+    if (order >= 0 && order <= 2) return order == 1;
+    return std::tie(one.task, one.number) < std::tie(other.task, other.number);
+  }
+};
+
+// Without the system call nobody can tell, and all threads of a process are taken to share one.
+bool share_descriptors(pid_t one, pid_t other) {
+  const long order = syscall(SYS_kcmp, one, other, KCMP_FILES, 0, 0);
+  return order == 0 || (order < 0 && errno == ENOSYS);
+}
+
+using OpenList = std::unique_ptr<DIR, int (*)(DIR*)>;
+
+// Calls `use` with each number in a directory of numbers.
+template <typename Use>
+void for_each_number(const std::string& directory, const Use& use) {
+  const OpenList list(opendir(directory.c_str()), closedir);
+  if (!list) return;
+  while (const dirent* entry = readdir(list.get()))
+    if (*entry->d_name != '.' && !use(std::atoi(entry->d_name), entry->d_name)) return;
+}
+
+class DescriptorCount {
+ public:
+  void add(pid_t process) {
+    std::optional<pid_t> looked_at;
+    for_each_number("/proc/" + std::to_string(process) + "/task", [&](pid_t task, const char*) {
+      if (!looked_at || !share_descriptors(*looked_at, task)) add_table(task);
+      looked_at = task;
+      return !is_enough();
+    });
+  }
+
+  DescriptorHoard result(const std::string& unix_sockets) {
+    hoard_.directories = static_cast<int64_t>(directories_.size());
+    if (hoard_.in_flight == 0) return hoard_;  // then no socket is
+    for (const uint64_t inode : parse_unix_sockets(read_text_file(unix_sockets).value_or("")))
+      hoard_.hidden_sockets = hoard_.hidden_sockets || !sockets_.contains(inode);
+    return hoard_;
+  }
+
+  bool is_enough() const { return hoard_.is_too_much(); }
+
+ private:
+  void add_table(pid_t task) {
+    const std::string place = "/proc/" + std::to_string(task);
+    const Fd infos(open((place + "/fdinfo").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    const Fd files(open((place + "/fd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+    for_each_number(place + "/fd", [&](int number, const char* name) {
+      ++hoard_.descriptors;
+      note_kind(files.get(), {task, number}, name);
+      const DescriptorInfo info = info_of(infos.get(), name);
+      hoard_.locks += info.locks;
+      hoard_.in_flight += info.in_flight;
+      return !is_enough();
+    });
+  }
+
+  // A file on another machine is not asked for: it might not answer.
+  void note_kind(int files, const OpenDirectory& one, const char* name) {
+    struct statx kind {};
+    if (statx(files, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, &kind))
+      return;
+    if (S_ISSOCK(kind.stx_mode)) sockets_.insert(kind.stx_ino);
+    if (!S_ISDIR(kind.stx_mode)) return;
+    directories_.insert(one);
+    hoard_.directories = static_cast<int64_t>(directories_.size());
+  }
+
+  DescriptorInfo info_of(int infos, const char* name) {
+    const Fd file(openat(infos, name, O_RDONLY | O_CLOEXEC));
+    size_t length = 0;
+    for (ssize_t count = 1; file && count > 0 && length<kMostInfo; length += count> 0 ? count : 0) {
+      if (text_.size() - length < 4096) text_.resize(text_.size() * 2 + 4096);
+      count = read(file.get(), text_.data() + length, text_.size() - length);
+    }
+    return parse_descriptor_info(std::string_view(text_).substr(0, length));
+  }
+
+  DescriptorHoard hoard_;
+  std::set<OpenDirectory, ByOpenFile> directories_;
+  std::set<uint64_t> sockets_;
+  std::string text_;
+};
+
+}  // namespace
+
+int64_t DescriptorHoard::bytes() const {
+  return (directories + in_flight) * kDirectoryBytes + locks * kLockBytes;
+}
+
+DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& unix_sockets) {
+  DescriptorCount count;
+  for (const pid_t process : processes) {
+    if (count.is_enough()) break;
+    count.add(process);
+  }
+  return count.result(unix_sockets);
+}
+
+DescriptorInfo parse_descriptor_info(std::string_view text) {
+  constexpr std::string_view kLock = "lock:", kInFlight = "scm_fds:";
+  DescriptorInfo info;
+  while (!text.empty()) {
+    const std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.starts_with(kLock)) ++info.locks;
+    if (!line.starts_with(kInFlight)) continue;
+    const size_t digits = line.find_first_not_of(' ', kInFlight.size());
+    if (digits != std::string_view::npos)
+      std::from_chars(line.data() + digits, line.data() + line.size(), info.in_flight);
+  }
+  return info;
+}
+
+// After the title: "Num: RefCount Protocol Flags Type St Inode Path", the path being optional.
+std::set<uint64_t> parse_unix_sockets(const std::string& table) {
+  std::set<uint64_t> inodes;
+  std::istringstream lines(table);
+  std::string line;
+  std::getline(lines, line);
+  while (std::getline(lines, line)) {
+    std::istringstream columns(line);
+    std::string column;
+    for (int number = 0; number < 6; ++number) columns >> column;
+    uint64_t inode = 0;
+    if (columns >> inode && inode != 0) inodes.insert(inode);
+  }
+  return inodes;
+}
+
+}  // namespace sandgate

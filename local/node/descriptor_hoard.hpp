@@ -1,0 +1,49 @@
+#pragma once
+#include <cstdint>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include <sys/types.h>
+
+namespace sandgate {
+
+// What processes hold through descriptors without any control group being charged: the names of
+// open directories that were read (ext4 keeps those of one block with each), locks on ranges of
+// files, and whatever is on its way through sockets.
+struct DescriptorHoard {
+  // 1600 directories or 160 000 locks.
+  static constexpr int64_t kMostBytes = 32 << 20;
+  static constexpr int64_t kMostDescriptors = 131'072;
+  static constexpr int64_t kMostInFlight = 64;
+
+  int64_t descriptors = 0;  // looked at, at most one more than kMostDescriptors
+  int64_t directories = 0;  // open ones; one that several descriptors refer to counts once
+  int64_t locks = 0;
+  int64_t in_flight = 0;  // descriptors sent to sockets that are open, and not received yet
+  // A Unix socket exists that no process has open: it is in flight, and what it holds is unknown.
+  bool hidden_sockets = false;
+
+  int64_t bytes() const;  // an upper estimate
+  // More than a sandbox may hold, or more than can be looked at in about a second.
+  bool is_too_much() const { return descriptors > kMostDescriptors || bytes() > kMostBytes; }
+  // Much may be hidden in flight. Ordinary programs look so at times, but not each time.
+  bool may_hide_more() const { return hidden_sockets || in_flight > kMostInFlight; }
+};
+
+// Looks at all descriptors of these processes and their threads. What changes meanwhile may be
+// missed or counted twice, so they should be frozen. `unix_sockets` is the path of the table of
+// Unix sockets in their network namespace (/proc/PID/net/unix). Needs root, or to be their owner.
+DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& unix_sockets);
+
+// Of the texts in /proc/PID/fdinfo.
+struct DescriptorInfo {
+  int64_t locks = 0;
+  int64_t in_flight = 0;  // received by this socket, which nobody has taken out
+};
+DescriptorInfo parse_descriptor_info(std::string_view text);
+
+// The inodes of a table of Unix sockets. Sockets without one wait to be accepted.
+std::set<uint64_t> parse_unix_sockets(const std::string& table);
+
+}  // namespace sandgate

@@ -1,0 +1,190 @@
+// What a sandbox holds behind descriptors, where control groups do not count it as memory.
+#include <signal.h>
+
+#include <algorithm>
+
+#include "gateway/core/files.hpp"
+#include "gateway/core/ids.hpp"
+#include "local/namespaces/cgroup.hpp"
+#include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/eventually.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// For emulated machines; most take two seconds.
+constexpr std::chrono::minutes kPatience{1};
+
+constexpr const char* kPreamble =
+    "import array, ctypes, fcntl, os, resource, socket, struct, time\n"
+    "most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
+    "resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n"
+    "os.makedirs('/tmp/full', exist_ok=True)\n"
+    "for i in range(330): open(f'/tmp/full/{i}', 'w').close()\n"
+    "libc, room = ctypes.CDLL(None), ctypes.create_string_buffer(65536)\n"
+    "def directory():\n"
+    "    one = os.open('/tmp/full', os.O_RDONLY)\n"
+    "    libc.getdents64(one, room, len(room))\n"
+    "    return one\n"
+    "def locked(path, count, command=fcntl.F_SETLK):\n"
+    "    one = os.open(path, os.O_CREAT | os.O_RDWR)\n"
+    "    for i in range(count):\n"
+    "        fcntl.fcntl(one, command, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 2 * i, 1, 0))\n"
+    "    return one\n"
+    "def sent(socket_, *descriptors):\n"
+    "    socket.send_fds(socket_, [b'x'], descriptors)\n"
+    "def hold():\n"
+    "    open('/tmp/holds', 'w').close()\n"
+    "    time.sleep(900)\n"
+    "    os._exit(0)\n";
+
+class DescriptorMemoryTest : public SandboxTest {
+ protected:
+  ~DescriptorMemoryTest() override {
+    if (node_pid_ > 0) kill(node_pid_, SIGCONT);
+  }
+  // The watch is in the node; what sandboxes do goes on without it.
+  void stop_node() {
+    node_pid_ = node().pid();
+    kill(node_pid_, SIGSTOP);
+  }
+  void let_node_go_on() { kill(node_pid_, SIGCONT); }
+
+  // Returns when the program holds what it is to hold.
+  static void start(const std::string& id, const std::string& program) {
+    Command command;
+    command.process_id = make_id("pr");
+    command.argv = {"/usr/bin/python3", "-c", kPreamble + program + "hold()\n"};
+    command.background = true;
+    run(node().provider().exec(id, std::move(command)));
+    EXPECT_TRUE(eventually([&] { return holds(id); }, std::chrono::minutes(5))) << program;
+  }
+  static bool holds(const std::string& id) {
+    return node().shell(id, "test -e /tmp/holds && grep -qs python /proc/[0-9]*/comm").exit_code ==
+           0;
+  }
+  // Some looks in a row, because one may miss a program that has just taken another process.
+  static bool loses_all(const std::string& id) {
+    int quiet = 0;
+    return eventually([&] { return (quiet = holds(id) ? 0 : quiet + 1) == 5; }, kPatience);
+  }
+  static int64_t slab_mib() {
+    return stat_value(read_text_file("/proc/meminfo").value_or(""), "SUnreclaim:") >> 10;
+  }
+  void expect_grown(int64_t before) {
+    EXPECT_GT(slab_mib() - before, 260) << "the control: it was no bomb";
+  }
+
+ private:
+  pid_t node_pid_ = 0;
+};
+
+// Three programs of 6000 directories, of which each holds 20 KiB or so.
+constexpr const char* kDirectories =
+    "def fill(): return [directory() for i in range(6000)]\n"
+    "for i in range(2):\n"
+    "    here, there = os.pipe()\n"
+    "    if os.fork() == 0: kept = fill(); os.write(there, b'x'); time.sleep(900)\n"
+    "    os.read(here, 1)\n"
+    "kept = fill()\n";
+
+TEST_F(DescriptorMemoryTest, WhoHoldsTooMuchLosesItsPrograms) {
+  const std::string directories = node().create(), locks = node().create(), usual = node().create();
+  const int64_t before = slab_mib();
+  stop_node();
+  start(directories, kDirectories);
+  start(locks, "kept = [locked(f'/tmp/{i}', 2000, 37) for i in range(100)]\n");
+  start(usual,
+        "kept = [directory() for i in range(200)] + [locked('/tmp/locked', 3000)]\n"
+        "pairs = [socket.socketpair() for i in range(20)]\n"
+        "for pair in pairs: sent(pair[0], *kept[:2])\n"
+        "for i in range(20):\n"
+        "    if os.fork() == 0: time.sleep(900)\n");
+  expect_grown(before);
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(directories));
+  EXPECT_TRUE(loses_all(locks));
+  EXPECT_TRUE(holds(usual)) << "the other control";
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  for (const std::string& id : {directories, locks, usual}) {
+    EXPECT_EQ(node().shell(id, "echo alive").out, "alive\n");
+    run(node().provider().kill(id));
+  }
+}
+
+// Two programs give each other what they hold all the time; a third lives in a new process each
+// time.
+TEST_F(DescriptorMemoryTest, MovingThemAboutDoesNotHelp) {
+  const std::string mover = node().create();
+  const int64_t before = slab_mib();
+  stop_node();
+  start(mover,
+        "def fill(): return [directory() for i in range(6000)]\n"
+        "here, there = os.pipe()\n"
+        "def exchange(end):\n"
+        "    kept = fill(); os.write(there, b'x')\n"
+        "    while True:\n"
+        "        sent(end, *kept[:50])\n"
+        "        for one in kept[:50]: os.close(one)\n"
+        "        kept = kept[50:] + socket.recv_fds(end, 1, 50)[1]\n"
+        "for end in socket.socketpair():\n"
+        "    if os.fork() == 0: exchange(end)\n"
+        "if os.fork() == 0:\n"
+        "    kept = fill(); os.write(there, b'x')\n"
+        "    while True:\n"
+        "        if os.fork() != 0: os._exit(0)\n"
+        "for i in range(3): os.read(here, 1)\n");
+  expect_grown(before);
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(mover));
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  run(node().provider().kill(mover));
+}
+
+// Nobody sees what is in sockets that are in flight themselves.
+TEST_F(DescriptorMemoryTest, NothingIsHiddenInFlight) {
+  const std::string hider = node().create();
+  const int64_t before = slab_mib();
+  stop_node();
+  start(hider,
+        "carriers = [socket.socketpair() for i in range(4)]\n"
+        "kept = []\n"
+        "for carrier in carriers:\n"
+        "    hidden = socket.socketpair()\n"
+        "    for i in range(80):\n"
+        "        some = [directory() for i in range(50)]\n"
+        "        sent(hidden[0], *some)\n"
+        "        for one in some: os.close(one)\n"
+        "    sent(carrier[0], hidden[1].fileno())\n"
+        "    hidden[1].close()\n"
+        "    kept.append(hidden[0])\n");
+  expect_grown(before);
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(hider));
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  EXPECT_EQ(node().shell(hider, "echo alive").out, "alive\n");
+  run(node().provider().kill(hider));
+}
+
+// What is killed while it is paused would die only when it goes on.
+TEST_F(DescriptorMemoryTest, WhoIsPausedEndsWhole) {
+  const std::string paused = node().create(), bomb = node().create();
+  start(paused, "kept = [directory() for i in range(1700)]\n");
+  run(node().provider().pause(paused, Keeps::memory));
+  const auto is_there = [&] {
+    return std::ranges::any_of(run(node().provider().list()), [&](const BackendSandbox& sandbox) {
+      return sandbox.backend_id == paused;
+    });
+  };
+  const int64_t before = slab_mib();
+  stop_node();
+  start(bomb, kDirectories);
+  expect_grown(before);
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(bomb));
+  EXPECT_TRUE(eventually([&] { return !is_there(); }, kPatience));
+  run(node().provider().kill(bomb));
+}
+
+}  // namespace
+}  // namespace sandgate::test

@@ -1,0 +1,240 @@
+#include "local/node/descriptor_hoard.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <fstream>
+#include <thread>
+#include <vector>
+
+#include "local/fd.hpp"
+#include "local/fd_passing.hpp"
+#include "local/node/slab_growth.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+// A child that does `work` and then waits for its end.
+class Holder {
+ public:
+  template <typename Work>
+  explicit Holder(const Work& work) {
+    int ready[2];
+    if (pipe(ready) != 0) throw std::runtime_error("no pipe");
+    pid_ = fork();
+    if (pid_ == 0) {
+      close_range(3, ready[1] - 1, 0);
+      work();
+      (void)!write(ready[1], "r", 1);
+      for (;;) pause();
+    }
+    close(ready[1]);
+    char byte;
+    if (read(ready[0], &byte, 1) != 1) throw std::runtime_error("the child has died");
+    close(ready[0]);
+  }
+  ~Holder() {
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+  Holder(const Holder&) = delete;
+  pid_t pid() const { return pid_; }
+
+ private:
+  pid_t pid_ = -1;
+};
+
+DescriptorHoard look_at(const std::set<pid_t>& pids) { return descriptors_of(pids, "/dev/null"); }
+
+int open_directory() { return open("/", O_RDONLY | O_DIRECTORY); }
+
+void lock_bytes(int file, int command, int count) {
+  for (int i = 0; i < count; ++i) {
+    struct flock range {};
+    range.l_type = F_WRLCK;
+    range.l_start = 2 * i;
+    range.l_len = 1;
+    if (fcntl(file, command, &range) != 0) _exit(1);
+  }
+}
+
+// In a child: leaves no trace but the open file.
+int unnamed_file() { return open("/tmp", O_TMPFILE | O_RDWR, 0600); }
+
+TEST(DescriptorHoard, ReadsWhatTheKernelSaysOfADescriptor) {
+  const auto read = [](std::string_view text) {
+    const DescriptorInfo info = parse_descriptor_info(text);
+    return std::pair(info.locks, info.in_flight);
+  };
+  using Pair = std::pair<int64_t, int64_t>;
+  EXPECT_EQ(read(""), Pair(0, 0));
+  EXPECT_EQ(read("pos:\t0\nflags:\t02\nmnt_id:\t27\nino:\t7\n"), Pair(0, 0));
+  EXPECT_EQ(read("pos:\t0\nlock:\t1: POSIX  ADVISORY  WRITE 12 fe:00:9 0 0\n"
+                 "lock:\t2: OFDLCK ADVISORY  READ -1 fe:00:9 2 EOF\nlock:\t3: FLO"),
+            Pair(3, 0));
+  EXPECT_EQ(read("pos:\t0\nscm_fds: 253\n"), Pair(0, 253));
+  EXPECT_EQ(read("scm_fds:"), Pair(0, 0));
+  EXPECT_EQ(read("scm_fds: x\nclock: 1\n lock: 1\n\n"), Pair(0, 0));
+}
+
+TEST(DescriptorHoard, ReadsTheTableOfUnixSockets) {
+  const std::string title = "Num       RefCount Protocol Flags    Type St Inode Path\n";
+  EXPECT_EQ(parse_unix_sockets(""), std::set<uint64_t>());
+  EXPECT_EQ(parse_unix_sockets(title), std::set<uint64_t>());
+  EXPECT_EQ(
+      parse_unix_sockets(
+          title + "0000000017f2502f: 00000003 00000000 00000000 0001 03  1661\n" +
+          "00000000fdbfd4b5: 00000002 00000000 00010000 0001 01 71662 /run/a socket\n" +
+          "0000000000000000: 00000002 00000000 00000000 0001 02     0 @waits\n" + "cut off\n"),
+      (std::set<uint64_t>{1661, 71662}));
+}
+
+TEST(SlabGrowth, IsMeasuredFromTheLeast) {
+  constexpr int64_t kMib = 1 << 20;
+  const auto meminfo = [](int64_t total_mib, int64_t slab_mib) {
+    return "MemTotal:       " + std::to_string(total_mib << 10) +
+           " kB\nSReclaimable:  999999 kB\n" + "SUnreclaim:     " + std::to_string(slab_mib << 10) +
+           " kB\n";
+  };
+  SlabGrowth small, large, unknown;
+  EXPECT_FALSE(small.is_suspicious(meminfo(4096, 300), 0));
+  EXPECT_FALSE(small.is_suspicious(meminfo(4096, 428), 0));
+  EXPECT_TRUE(small.is_suspicious(meminfo(4096, 429), 0));
+  EXPECT_FALSE(small.is_suspicious(meminfo(4096, 429), kMib));
+  EXPECT_FALSE(small.is_suspicious(meminfo(4096, 100), 0));
+  EXPECT_TRUE(small.is_suspicious(meminfo(4096, 300), 0));
+  EXPECT_FALSE(large.is_suspicious(meminfo(65'536, 1000), 1000 * kMib));
+  EXPECT_FALSE(large.is_suspicious(meminfo(65'536, 256), 0));
+  EXPECT_TRUE(large.is_suspicious(meminfo(65'536, 257), 0));
+  EXPECT_FALSE(unknown.is_suspicious("", 0));
+}
+
+TEST(DescriptorHoard, SaysWhatIsTooMuch) {
+  EXPECT_FALSE((DescriptorHoard{.descriptors = 131'072}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.descriptors = 131'073}.is_too_much()));
+  EXPECT_FALSE((DescriptorHoard{.directories = 1600}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.directories = 1700}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.directories = 900, .in_flight = 800}.is_too_much()));
+  EXPECT_FALSE((DescriptorHoard{.locks = 160'000}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.locks = 170'000}.is_too_much()));
+  EXPECT_FALSE((DescriptorHoard{.in_flight = 64}.may_hide_more()));
+  EXPECT_TRUE((DescriptorHoard{.in_flight = 65}.may_hide_more()));
+  EXPECT_TRUE((DescriptorHoard{.hidden_sockets = true}.may_hide_more()));
+}
+
+// Copies of a descriptor, in the same process and in one that has inherited it, hold nothing.
+TEST(DescriptorHoard, CountsAnOpenDirectoryOnce) {
+  const Holder none([] {});
+  const Holder some([] {
+    for (int i = 0; i < 10; ++i) dup(open_directory());
+    if (fork() == 0)
+      for (;;) pause();
+  });
+  std::ifstream children("/proc/" + std::to_string(some.pid()) + "/task/" +
+                         std::to_string(some.pid()) + "/children");
+  pid_t child = 0;
+  ASSERT_TRUE(children >> child);
+  EXPECT_EQ(look_at({none.pid()}).directories, 0);
+  EXPECT_EQ(look_at({some.pid()}).directories, 10);
+  EXPECT_EQ(look_at({some.pid(), child}).directories, 10);
+  EXPECT_EQ(look_at({some.pid(), none.pid(), child, 1 << 22}).directories, 10);
+  kill(child, SIGKILL);
+}
+
+// A thread may have descriptors of its own, and those it shares are looked at once.
+TEST(DescriptorHoard, LooksAtEveryTableOfAProcess) {
+  const Holder threads([] {
+    static std::atomic<bool> is_ready = false;
+    std::thread([] {
+      unshare(CLONE_FILES);
+      for (int i = 0; i < 7; ++i) open_directory();
+      std::thread([] { pause(); }).detach();
+      is_ready = true;
+      is_ready.notify_all();
+      pause();
+    }).detach();
+    open_directory();
+    is_ready.wait(false);
+  });
+  EXPECT_EQ(look_at({threads.pid()}).directories, 8);
+  EXPECT_LT(look_at({threads.pid()}).descriptors, 40);
+}
+
+TEST(DescriptorHoard, CountsLocksWhoeverTookThem) {
+  const Holder holder([] {
+    lock_bytes(unnamed_file(), F_SETLK, 3000);
+    lock_bytes(unnamed_file(), F_OFD_SETLK, 200);
+    flock(unnamed_file(), LOCK_EX);
+    // Taken by a process that shares the table of descriptors, and is gone.
+    const int file = unnamed_file();
+    static std::vector<char> stack(1 << 16);
+    const auto take = [](void* argument) {
+      lock_bytes(*static_cast<int*>(argument), F_SETLK, 10);
+      return 0;
+    };
+    int copy = file;
+    waitpid(clone(take, stack.data() + stack.size(), CLONE_FILES | SIGCHLD, &copy), nullptr, 0);
+  });
+  EXPECT_EQ(look_at({holder.pid()}).locks, 3211);
+}
+
+struct SocketPair {
+  SocketPair() {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) throw std::runtime_error("no sockets");
+    one.reset(pair[0]);
+    other.reset(pair[1]);
+  }
+  Fd one, other;
+};
+
+uint64_t inode_of(const Fd& socket) {
+  struct stat status {};
+  fstat(socket.get(), &status);
+  return status.st_ino;
+}
+
+TEST(DescriptorHoard, SeesWhatIsInFlight) {
+  const Holder sender([] {
+    static const SocketPair pair;
+    for (int i = 0; i < 5; ++i) send_with_fd(pair.one.get(), "x", Fd(open_directory()).get());
+  });
+  const DescriptorHoard hoard = look_at({sender.pid()});
+  EXPECT_EQ(hoard.in_flight, 5);
+  EXPECT_EQ(hoard.directories, 0);
+  EXPECT_FALSE(hoard.hidden_sockets);
+}
+
+// A socket that is in flight itself may have received anything.
+TEST(DescriptorHoard, SeesThatASocketIsHidden) {
+  const TempDirectory directory;
+  const std::string table = directory.path() + "/unix";
+  for (const bool keeps_it : {true, false}) {
+    const Holder sender([&] {
+      static SocketPair carrier, hidden;
+      std::ofstream lines(table);
+      lines << "title\n";
+      for (const Fd* socket : {&carrier.one, &carrier.other, &hidden.one, &hidden.other})
+        lines << "0: 00000003 00000000 00000000 0001 03 " << inode_of(*socket) << "\n";
+      lines.close();
+      send_with_fd(hidden.one.get(), "x", Fd(open_directory()).get());
+      send_with_fd(carrier.one.get(), "x", hidden.other.get());
+      if (!keeps_it) hidden.other.reset();
+    });
+    const DescriptorHoard hoard = descriptors_of({sender.pid()}, table);
+    EXPECT_EQ(hoard.in_flight, keeps_it ? 2 : 1);
+    EXPECT_EQ(hoard.hidden_sockets, !keeps_it);
+  }
+}
+
+}  // namespace
+}  // namespace sandgate::test
