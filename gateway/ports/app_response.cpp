@@ -12,6 +12,7 @@ namespace beast = boost::beast::http;
 // Must fit into a connection's buffer.
 constexpr uint32_t kMaxHead = 24 * 1024;
 constexpr size_t kMaxFields = 200;
+constexpr std::string_view kVersion = "HTTP/1.";
 
 Error malformed(const std::string& why) {
   return Error(ErrorCode::unavailable,
@@ -30,13 +31,29 @@ bool AppResponse::has_body() const {
   return !to_head_ && status_ >= 200 && status_ != 204 && status_ != 304;
 }
 
+// Programs leave out the space before an empty reason, which ordinary clients take but the parser
+// does not. It must not see a part of such a line either.
+bool AppResponse::awaits_status_line(std::string_view bytes) const {
+  return status_ == 0 && bytes.size() < kMaxHead && bytes.find('\n') == bytes.npos &&
+         kVersion.starts_with(bytes.substr(0, kVersion.size()));
+}
+
+size_t AppResponse::parse_bare_status(std::string_view bytes, error_code& failure) {
+  constexpr size_t kLine = std::string_view("HTTP/1.1 200").size();
+  if (status_ != 0 || !bytes.starts_with(kVersion) || bytes.find("\r\n") != kLine) return 0;
+  const std::string line = std::string(bytes.substr(0, kLine)) + " \r\n";
+  put(boost::asio::buffer(line), failure);
+  if (failure == beast::error::need_more) failure.clear();
+  return kLine + 2;
+}
+
 size_t AppResponse::parse_head(std::string_view bytes) {
+  if (awaits_status_line(bytes)) return 0;
   error_code failure;
-  size_t used = 0;
+  size_t used = parse_bare_status(bytes, failure);
   // The parser takes the status line in one call and the fields in another.
-  while (!head_done_) {
+  while (!head_done_ && !failure) {
     used += put(boost::asio::buffer(bytes.substr(used)), failure);
-    if (failure) break;
   }
   head_bytes_ += used;
   if (failure && failure != beast::error::need_more) throw malformed(failure.message());

@@ -30,6 +30,9 @@ class AppResponse final : public http::BodyParser<false> {
   bool has_body() const;
 
  private:
+  bool awaits_status_line(std::string_view bytes) const;
+  // Consumes a status line that ends after the status; 0 for any other.
+  size_t parse_bare_status(std::string_view bytes, error_code& failure);
   void on_request_impl(boost::beast::http::verb, string_view, string_view, int,
                        error_code&) override {}
   void on_response_impl(int code, string_view reason, int version, error_code& ec) override;

@@ -292,6 +292,26 @@ std::string heard(std::string_view body) {
   return told;
 }
 
+TEST(AppAnswers, AReasonMayBeLeftOutWithItsSpace) {
+  for (const char* line : {"HTTP/1.1 204", "HTTP/1.0 204 ", "HTTP/1.1 204 None"}) {
+    AppResponse answer(false);
+    const std::string head = std::string(line) + "\r\nX-A: 1\r\n\r\n";
+    EXPECT_EQ(answer.parse_head(head + "next"), head.size()) << line;
+    EXPECT_TRUE(answer.head_done());
+    EXPECT_EQ(answer.status(), 204);
+    EXPECT_EQ(answer.fields().size(), 1u);
+  }
+  AppResponse slow(false);
+  EXPECT_EQ(slow.parse_head("HTTP/1.1 204\r"), 0u);
+  EXPECT_EQ(slow.parse_head("HTTP/1.1 204\r\n"), 14u);
+  EXPECT_FALSE(slow.head_done());
+  EXPECT_EQ(slow.parse_head("\r\n"), 2u);
+  EXPECT_TRUE(slow.head_done());
+  for (const char* wrong : {"HTTP/1.1 20\r\n\r\n", "HTTP/1.1 2x4\r\n\r\n", "HTTP/1.1 099\r\n\r\n",
+                            "HTTP/1.12044\r\n\r\n", "HTTP/1.1 204\n"})
+    EXPECT_THROW(AppResponse(false).parse_head(wrong), Error) << wrong;
+}
+
 TEST(AppAnswers, ChunksArriveInPiecesOfAnySize) {
   EXPECT_EQ(heard("0\r\n\r\n"), "|");
   EXPECT_EQ(heard("0\r\nTrailer: x\r\n\r\n"), "|");
