@@ -25,11 +25,12 @@ Task<void> copy(ByteSource& source, http::BodySink& sink, std::optional<uint64_t
   if (length && left > 0) throw Error(ErrorCode::unavailable, "the file ended early");
 }
 
-// The parsed headers of a download.
+// The parsed headers of a download. HTTP has no ranges but of GET.
 struct Asked {
-  explicit Asked(const http::Headers& headers)
-      : if_range(headers.find("If-Range")), conditions(headers) {
-    if (const auto text = headers.find("Range")) range = range_from(*text);
+  explicit Asked(const http::Request& request)
+      : if_range(request.headers.find("If-Range")), conditions(request.headers) {
+    const auto text = request.headers.find("Range");
+    if (text && request.method == http::Method::get) range = range_from(*text);
   }
 
   std::optional<AskedRange> range;
@@ -106,7 +107,7 @@ http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint6
 }
 
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path) {
-  const Asked asked(request.headers);
+  const Asked asked(request);
   // A range counted from the end needs the file's size, so nothing is read at first.
   ByteRange range;
   if (asked.range) range = {asked.range->first.value_or(0), asked.range->last};
