@@ -14,6 +14,7 @@ namespace {
 
 constexpr std::chrono::seconds kPatience{60};
 constexpr std::chrono::milliseconds kStart{2000}, kLookAgain{50};
+constexpr std::chrono::hours kUnlistedAgain{1};
 
 // The registry's entries for listed ids.
 struct Known {
@@ -88,9 +89,7 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   auto outcome = co_await attempt_within(kPatience, std::move(listing));
   auto* listed = std::get_if<std::vector<BackendSandbox>>(&outcome);
   if (!listed) {
-    log::warn(
-        "a backend's sandboxes cannot be listed",
-        {{"deployment", deployment->key().text()}, {"reason", std::get<Error>(outcome).what()}});
+    log_unlisted(deployment->key(), std::get<Error>(outcome));
     co_return std::nullopt;
   }
   Result result;
@@ -213,6 +212,19 @@ template <class Map>
 void Reconciler::forget_removed(Map& map) const {
   const auto set = lifecycle_.parts().deployments.snapshot();
   std::erase_if(map, [&](const auto& one) { return !find_deployment(*set, one.first); });
+}
+
+void Reconciler::log_unlisted(const DeploymentKey& deployment, const Error& reason) {
+  const auto now = std::chrono::steady_clock::now();
+  {
+    const std::lock_guard lock(mutex_);
+    forget_removed(unlisted_logged_);
+    const auto [entry, is_first] = unlisted_logged_.try_emplace(deployment, now);
+    if (!is_first && now < entry->second + kUnlistedAgain) return;
+    entry->second = now;
+  }
+  log::warn("a backend's sandboxes cannot be listed, which is told once an hour",
+            {{"deployment", deployment.text()}, {"reason", reason.what()}});
 }
 
 Task<void> Reconciler::note_deaths() {

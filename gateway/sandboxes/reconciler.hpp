@@ -52,6 +52,8 @@ class Reconciler {
   Task<void> note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted);
   template <class Map>
   void forget_removed(Map& map) const;
+  // Seldom: a tenant's own backend may be away for ever, or now and then.
+  void log_unlisted(const DeploymentKey& deployment, const Error& reason);
   void owe(const DeploymentKey& deployment, std::set<std::string> deaths);
   void send_for(DeploymentPtr deployment);
   Task<std::vector<DeploymentPtr>> on_own_machine() const;
@@ -69,6 +71,7 @@ class Reconciler {
   std::map<DeploymentKey, std::set<std::string>> noted_deaths_;  // used by note_deaths() only
   mutable std::mutex mutex_;
   std::map<DeploymentKey, std::set<std::string>> owed_deaths_;  // guarded by mutex_
+  std::map<DeploymentKey, std::chrono::steady_clock::time_point> unlisted_logged_;  // likewise
   Errands errands_;  // on a strand, which guards first_seen_
 };
 

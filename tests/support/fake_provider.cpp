@@ -150,6 +150,7 @@ Task<std::optional<BackendSandbox>> FakeProvider::find_by_tag(std::string sandbo
 }
 
 Task<std::vector<BackendSandbox>> FakeProvider::list() {
+  if (refuse_lists_) throw Error(ErrorCode::unavailable, "it is away");
   while (hang_lists_) co_await sleep_for(std::chrono::milliseconds(2));
   std::lock_guard lock(mutex_);
   std::vector<BackendSandbox> all;

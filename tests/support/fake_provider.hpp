@@ -35,6 +35,7 @@ class FakeProvider : public Provider {
   void refuse_kills(bool refuse) { refuse_kills_ = refuse; }
   void hang_kills(bool hang) { hang_kills_ = hang; }  // until switched off
   void hang_lists(bool hang) { hang_lists_ = hang; }
+  void refuse_lists(bool refuse) { refuse_lists_ = refuse; }
   // Faults of pause, resume and snapshot: error, or lost_reply, which does the work first.
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   // Runs `happening` after the next pause, resume or extend took effect and before it returns.
@@ -110,7 +111,8 @@ class FakeProvider : public Provider {
   int next_ = 0;
   std::string foreseen_;
   Resources least_{0, 0, 0, 0};
-  std::atomic<bool> refuse_kills_{false}, hang_kills_{false}, hang_lists_{false};
+  std::atomic<bool> refuse_kills_{false}, hang_kills_{false};
+  std::atomic<bool> hang_lists_{false}, refuse_lists_{false};
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};
   std::atomic<int> creates_{0}, kills_{0}, extensions_{0};
