@@ -62,8 +62,9 @@ constexpr std::string_view kFocusHeader =
     "ChargeCategory,ChargeClass,ChargeDescription,ChargeFrequency,ChargePeriodEnd,"
     "ChargePeriodStart,"
     "ConsumedQuantity,ConsumedUnit,ContractedCost,EffectiveCost,InvoiceIssuerName,ListCost,"
-    "PricingQuantity,PricingUnit,ProviderName,PublisherName,RegionId,ResourceId,ResourceType,"
-    "ServiceCategory,ServiceName,SkuId,SubAccountId,x_EventId,x_VendorCost,"
+    "PricingQuantity,PricingUnit,ProviderName,PublisherName,RegionId,RegionName,"
+    "ResourceId,ResourceType,"
+    "ServiceCategory,ServiceName,SkuId,SubAccountId,SubAccountName,Tags,x_EventId,x_VendorCost,"
     "x_VendorCostCurrency\r\n";
 
 std::string focus_line(const UsageRow& row) {
@@ -92,12 +93,15 @@ std::string focus_line(const UsageRow& row) {
                row.provider,
                row.provider,
                row.region,
+               row.region,
                row.sandbox,
                "Sandbox",
                category,
                row.deployment,
                row.provider + "/" + row.meter,
                row.profile,
+               row.profile,
+               row.metadata,
                row.id,
                row.cost,
                row.cost_currency});
@@ -112,7 +116,9 @@ const char kUsageColumns[] =
     " (extract(epoch FROM e.interval_end) * 1000000)::bigint AS end_micros,"
     " trim_scale(e.cost) AS cost, e.cost_currency, trim_scale(e.charge) AS charge,"
     " e.charge_currency,"
-    " coalesce((SELECT name FROM tenant t WHERE t.id = e.tenant), '') AS tenant_name";
+    " coalesce((SELECT name FROM tenant t WHERE t.id = e.tenant), '') AS tenant_name,"
+    " coalesce((SELECT metadata::text FROM metered_sandbox m WHERE m.sandbox = e.sandbox), '{}')"
+    " AS metadata";
 
 UsageRow usage_row_from(const pqxx::row& row) {
   const auto text = [&](const char* name) { return row[name].as<std::string>(); };
@@ -131,7 +137,8 @@ UsageRow usage_row_from(const pqxx::row& row) {
           .cost_currency = text("cost_currency"),
           .charge = text("charge"),
           .charge_currency = text("charge_currency"),
-          .tenant_name = text("tenant_name")};
+          .tenant_name = text("tenant_name"),
+          .metadata = text("metadata")};
 }
 
 std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,

@@ -15,6 +15,7 @@ struct UsageRow {
   Time interval_start, interval_end;
   std::string cost, cost_currency, charge, charge_currency;
   std::string tenant_name;  // as it is now
+  std::string metadata = "{}";  // the sandbox's, a JSON object
 };
 
 // The SELECT list over `usage_event e` that usage_row_from() reads.

@@ -216,11 +216,14 @@ TEST_F(UsageTest, ExportsEveryEventOnce) {
   EXPECT_EQ(std::set<std::string>(ids.begin(), ids.end()).size(), 7u);
 }
 
-TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
+TEST(UsageExport, WritesFieldsThatSpreadsheetsReadAsText) {
   EXPECT_EQ(csv_field("plain"), "plain");
   EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
   EXPECT_EQ(csv_field("=1+1"), "'=1+1");
   EXPECT_EQ(csv_field("-1.5"), "-1.5");
+}
+
+TEST(UsageExport, WritesLinesInEachFormat) {
   const UsageRow row{.id = "i",
                      .tenant = "t",
                      .sandbox = "s",
@@ -236,7 +239,8 @@ TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
                      .cost_currency = "USD",
                      .charge = "0.2",
                      .charge_currency = "EUR",
-                     .tenant_name = "Acme"};
+                     .tenant_name = "Acme",
+                     .metadata = R"({"run": "7"})"};
   EXPECT_EQ(usage_line(UsageFormat::csv, row),
             "i,t,s,d,p,f,vcpu_second,1.5,2026-11-20T12:00:00Z,2026-11-20T12:00:01.500000Z,0.1,0.2,"
             "EUR,USD\r\n");
@@ -253,6 +257,8 @@ TEST(UsageExport, WritesLinesThatSpreadsheetsReadAsText) {
   EXPECT_THAT(header, testing::StartsWith("BilledCost,BillingAccountId,BillingAccountName,"));
   EXPECT_THAT(header, testing::HasSubstr(",ChargeCategory,ChargeClass,ChargeDescription,"));
   EXPECT_THAT(line, testing::StartsWith("0.2,t,Acme,EUR,"));
+  EXPECT_THAT(header, testing::HasSubstr(",SubAccountId,SubAccountName,Tags,x_EventId,"));
+  EXPECT_THAT(line, testing::HasSubstr(R"csv(,f,f,"{""run"": ""7""}",i,)csv"));
 }
 
 }  // namespace
