@@ -1,10 +1,11 @@
 #include "gateway/app/foundation.hpp"
 
-#include <fstream>
 #include <thread>
 
 #include "gateway/app/background.hpp"
 #include "gateway/app/machine_name.hpp"
+#include "gateway/app/master_key.hpp"
+#include "gateway/core/log.hpp"
 #include "gateway/core/sql_time.hpp"
 
 namespace sandgate {
@@ -15,23 +16,6 @@ constexpr std::chrono::milliseconds kClockDoubt{100};
 size_t io_threads(const Config& config) {
   const auto cores = std::max(1u, std::thread::hardware_concurrency());
   return config.threads.io > 0 ? static_cast<size_t>(config.threads.io) : cores;
-}
-
-Secret master_key(const Config& config) {
-  std::string hex = config.master_key.reveal();
-  if (hex.empty()) {
-    std::ifstream file(config.master_key_file());
-    if (!file)
-      throw Error(ErrorCode::invalid, "the master key cannot be read: check that " +
-                                          config.master_key_file() +
-                                          " is there and belongs to the gateway's account");
-    file >> hex;
-  }
-  const auto bytes = from_hex(hex);
-  if (!bytes || bytes->size() != 32)
-    throw Error(ErrorCode::invalid, "the master key must be 64 hex digits: check " +
-                                        config.master_key_file() + " or SANDGATE_MASTER_KEY");
-  return Secret(*bytes);
 }
 
 }  // namespace
@@ -48,6 +32,18 @@ Foundation::Foundation(const Config& settings)
 
 void Foundation::start() {
   repeat(executor(), "clock", std::chrono::seconds(10), [this] { return anchor_clock(); });
+}
+
+Task<void> Foundation::claim_database() {
+  auto claim = [this](pqxx::work& tx) {
+    return sandgate::claim_database(tx, master_key(config), config.master_key_lost);
+  };
+  const KeyClaim result = co_await database.run(std::move(claim));
+  if (result == KeyClaim::given_up)
+    log::warn("another master key counts from now on: what was sealed before is given up");
+  if (result == KeyClaim::anothers)
+    log::warn("the database's master key is another: copy it before anything is sealed",
+              {{"home", config.home}});
 }
 
 Task<void> Foundation::anchor_clock() {

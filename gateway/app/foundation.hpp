@@ -20,6 +20,8 @@ struct Foundation {
 
   // Starts background work.
   void start();
+  // See master_key.hpp. Throws Error(conflict) if the database was sealed with another key.
+  Task<void> claim_database();
   // Sets the clock to the database's time. Throws Error(unavailable).
   Task<void> anchor_clock();
   // Derives a key for one purpose. The same for all gateways with the same master key.

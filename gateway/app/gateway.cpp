@@ -50,6 +50,7 @@ bool Gateway::prepare_once() {
   try {
     for (const std::string& name : foundation_.wait(migrate(database, shipped_migrations())))
       log::info("migrated", {{"step", name}});
+    foundation_.wait(foundation_.claim_database());
     foundation_.wait(seed_prices(database));
     foundation_.wait(accounting_.prices.load());
     foundation_.wait(sandboxes_.installation->read(database));

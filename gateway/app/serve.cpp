@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "gateway/app/master_key.hpp"
 #include "gateway/app/start_checks.hpp"
 #include "gateway/config/reload.hpp"
 #include "gateway/core/file_lock.hpp"
@@ -42,6 +43,7 @@ SystemAccount service_account(const Config& config) {
 void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const std::string path = config.master_key_file();
   if (!config.master_key.empty() || std::filesystem::exists(path)) return;
+  check_key_is_wanted(config);
   const std::string fresh = path + ".new", text = random_hex(32) + "\n";
   // May be left over from a crash, or be a link placed by another account.
   unlink(fresh.c_str());

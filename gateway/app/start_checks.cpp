@@ -72,8 +72,8 @@ void check_master_key(const Config& config, Problems& problems) {
       problems.add("/master_key",
                    path +
                        " is gone, and with it what it sealed in the database: bring it back "
-                       "from a copy, or set SANDGATE_MASTER_KEY (64 new hex digits give up the "
-                       "credentials and secrets stored so far)");
+                       "from a copy, or set SANDGATE_MASTER_KEY (64 new hex digits and "
+                       "master_key_lost give up the credentials and secrets stored so far)");
     return;
   }
   std::string hex;

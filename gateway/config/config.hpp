@@ -20,6 +20,7 @@ struct Config {
   // 40 hex digits, with or without "sg_". Empty: only operator keys in the database are valid.
   Secret admin_key;
   Secret master_key;  // 64 hex digits; empty: $home/master.key, created if missing
+  std::string master_key_lost;  // what the database knows a key by that is given up; mostly empty
 
   struct Tls {
     std::string certificate, key;  // PEM files; both or none

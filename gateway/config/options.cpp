@@ -142,6 +142,13 @@ bool is_admin_key(const std::string& text) {
 
 bool is_master_key(const std::string& text) { return is_hex(text, 64); }
 
+std::string set_lost_key(Config& config, const std::string& value) {
+  if (!value.empty() && value != "unknown" && !is_hex(value, 32))
+    return "must be what the refused start named, or empty";
+  config.master_key_lost = value;
+  return "";
+}
+
 std::vector<Option> server_options() {
   return {
       text("home", [](Config& c) -> std::string& { return c.home; }),
@@ -153,6 +160,7 @@ std::vector<Option> server_options() {
       secret(
           "master_key", [](Config& c) -> Secret& { return c.master_key; }, is_master_key,
           "must be 64 hex digits"),
+      {"master_key_lost", set_lost_key, [](const Config& c) { return c.master_key_lost; }},
       text("tls.certificate", [](Config& c) -> std::string& { return c.tls.certificate; }),
       text("tls.key", [](Config& c) -> std::string& { return c.tls.key; }),
       word("log.level", {"debug", "info", "warning", "error", "off"},

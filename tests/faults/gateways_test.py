@@ -42,6 +42,25 @@ def test_gateways_of_one_database_keep_their_own_sandboxes():
         wait_until(lambda: not os.path.exists(f"{second.home}/run/sandboxes/{mine}"), 10, "nothing is left of it")
 
 
+def test_a_gateway_with_another_master_key_does_not_start():
+    with Server() as first:
+        url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
+        with Server(settings={"database.url": url}) as other:
+            assert "copy it before anything is sealed" in other.log(), "nothing is sealed yet"
+        _, owner = first.tenant("sealing")
+        owner.ok("PUT", "/v1/secrets/TOKEN", {"value": "sealed"})
+        for environment in ({}, {"SANDGATE_MASTER_KEY": "5" * 64}):
+            other = Server(settings={"database.url": url}, environment=environment)
+            try:
+                other.start()
+                raise AssertionError("started with another key")
+            except RuntimeError as ended:
+                assert "sealed with another master key: copy the master.key" in str(ended), ended
+                assert not os.path.exists(other.home + "/master.key"), "a key was made"
+            finally:
+                other.close()
+
+
 def test_gateways_of_one_database_keep_their_own_snapshots():
     with two_gateways() as (first, second, client, other):
         box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
