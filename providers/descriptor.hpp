@@ -81,7 +81,8 @@ struct Descriptor {
   std::set<Control> controls;
   DescriptorLimits limits;
   std::vector<std::string> regions;
-  // Neutral names that need no mapping; empty: every image must be mapped.
+  // All that it runs, which neutral names need no mapping to; empty: every image must be mapped, to
+  // any name.
   std::set<std::string> images;
   std::vector<std::string> notes;
   // For host_workspace: host directories that may be mounted. Not part of to_json().

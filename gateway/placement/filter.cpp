@@ -123,7 +123,11 @@ class Examination {
     const bool allowed = std::any_of(offered_.regions.begin(), offered_.regions.end(),
                                      [&](const auto& region) { return contains(regions, region); });
     if (!regions.empty() && !allowed) reject("region_not_allowed");
-    if (image_for(required_, deployment_.provider, offered_).empty()) reject("image_not_mapped");
+    const std::string image = image_for(required_, deployment_.provider, offered_);
+    if (image.empty())
+      reject("image_not_mapped");
+    else if (!offered_.images.empty() && !offered_.images.contains(image))
+      reject("image_not_offered");
     if (required_.snapshot && deployment_.name != required_.snapshot_deployment)
       reject("snapshot_elsewhere");
   }

@@ -11,7 +11,8 @@ namespace sandgate {
 // disabled, tenant_not_allowed, not_in_only, excluded, isolation_too_weak, persistence_missing,
 // verb_missing, verb_loses_state, control_missing, network_not_enforceable, secrets_not_injectable,
 // workspace_not_shown, resources_above_limit, ttl_above_limit, region_not_allowed,
-// image_not_mapped, snapshot_elsewhere, price_unknown, price_above_limit. ttl_above_limit:pause:
+// image_not_mapped, image_not_offered (mapped to one that the backend's list lacks),
+// snapshot_elsewhere, price_unknown, price_above_limit. ttl_above_limit:pause:
 // the backend would end the sandbox before it is paused (see longest_ttl()). A create adds
 // `budget`: the tenant's budgets cannot pay for it. Passing ones: not_reached (capabilities
 // unknown), breaker_open, resting (after a Retry-After) and account_limit (the account's

@@ -102,6 +102,19 @@ TEST(Filter, NamesEveryReason) {
   EXPECT_TRUE(reasons(inside, candidate(std::move(below))).empty());
 }
 
+TEST(Filter, TakesAMappedImageThatIsListedAndAnyOfABackendThatListsNone) {
+  const auto found = [](std::set<std::string> listed) {
+    Deployment one = deployment("one");
+    one.descriptor.images = std::move(listed);
+    const auto maps = [&](Profile& p) { p.images = {{one.provider, "alpine"}}; };
+    const Requirements required = requirements(maps);
+    return reasons(required, candidate(std::move(one)));
+  };
+  EXPECT_TRUE(found({"alpine"}).empty());
+  EXPECT_TRUE(found({}).empty());
+  EXPECT_EQ(found({"debian-12"}), std::vector<std::string>{"image_not_offered"});
+}
+
 TEST(Filter, LeavesAMinuteForThePauseAtTheEndOfATime) {
   const auto found = [](int64_t ttl_seconds, EndAction on_expiry) {
     Deployment limited = deployment("one");
