@@ -129,6 +129,10 @@ void Backends::start() {
 }
 
 void Backends::render(MetricText& out) const {
+  std::vector<DeploymentKey> known;
+  const auto set = deployments.snapshot();
+  for (const DeploymentPtr& one : *set) known.push_back(one->key());
+  health.render(out, known);
   const auto disk = local ? local->disk() : std::nullopt;
   if (!disk) return;
   out.gauge("sandgate_local_disk_free_bytes", "Free on the file system of local sandboxes' disks.",

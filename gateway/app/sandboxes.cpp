@@ -51,6 +51,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
       secret_keeper(below.database, backends.deployments, below.vault),
       pausing(lifecycle),
       access(lifecycle, activity),
+      counts(below.database, backends.deployments),
       ports(below.database, below.notifications) {}
 
 Task<void> Sandboxes::replay_outage() {
@@ -106,6 +107,7 @@ void Sandboxes::start_keeping() {
     sampler.begin();
     co_return;
   });
+  repeat(foundation.executor(), "live counts", seconds(15), [this] { return counts.refresh(); });
   repeat(foundation.executor(), "machines", seconds(15),
          [this]() -> Task<void> { co_await machines.step(); });
   repeat(foundation.executor(), "secrets", seconds(1), [this] { return secret_keeper.step(); });
@@ -139,6 +141,7 @@ void Sandboxes::stop() {
 }
 
 void Sandboxes::render(MetricText& out) const {
+  counts.render(out);
   out.counter("sandgate_sandbox_cache_hits_total", "Sandboxes found in memory.", cache.hits());
   out.counter("sandgate_sandbox_cache_misses_total", "Sandboxes read from the database.",
               cache.misses());

@@ -9,6 +9,7 @@
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/live_counts.hpp"
 #include "gateway/sandboxes/machines.hpp"
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
@@ -48,6 +49,7 @@ struct Sandboxes {
   SecretKeeper secret_keeper;
   Pausing pausing;
   CachedAccess access;
+  LiveCounts counts;
   ports::PortStore ports;
   ports::AppPool app_pool;
 

@@ -39,6 +39,7 @@ void HealthBoard::on_change(std::function<void(const DeploymentKey&, const Verdi
 }
 
 void HealthBoard::forget_unless(const std::function<bool(const DeploymentKey&)>& exists) {
+  creates_.forget_unless(exists);
   std::lock_guard lock(mutex_);
   std::erase_if(entries_, [&](const auto& entry) { return !exists(entry.first); });
 }
@@ -119,6 +120,7 @@ void HealthBoard::open(Entry& entry, Time now) {
 }
 
 void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took) {
+  creates_.count(deployment, std::nullopt);
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
@@ -135,6 +137,7 @@ void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::millis
 }
 
 void HealthBoard::failed(const DeploymentKey& deployment, const Error& error) {
+  creates_.count(deployment, error.code);
   const Time now = clock_.now();
   judge(deployment, [&](Entry& entry) {
     if (error.retry_after) {
@@ -162,6 +165,16 @@ void HealthBoard::returned(const DeploymentKey& deployment) {
     if (entry.breaker != Breaker::closed) decide(fresh, now, Breaker::closed);
     entry = std::move(fresh);
   });
+}
+
+void HealthBoard::render(MetricText& out, const std::vector<DeploymentKey>& deployments) const {
+  std::map<std::string, uint64_t> broken;
+  for (const DeploymentKey& one : deployments)
+    broken[deployment_label(one)] += look(one).breaker == Breaker::closed ? 0 : 1;
+  out.begin("sandgate_breakers_open", "gauge",
+            "1: the deployment's breaker is open or half-open. Of tenants' own: how many are.");
+  for (const auto& [label, count] : broken) out.sample("sandgate_breakers_open", label, count);
+  creates_.render(out);
 }
 
 void HealthBoard::adopt(const DeploymentKey& deployment, const Verdict& verdict) {

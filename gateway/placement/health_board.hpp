@@ -6,10 +6,12 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/time.hpp"
 #include "gateway/placement/deployment_key.hpp"
+#include "gateway/placement/deployment_metrics.hpp"
 
 namespace sandgate {
 
@@ -59,6 +61,8 @@ class HealthBoard {
   void returned(const DeploymentKey& deployment);
   // Forgets the deployments for which `exists` is false.
   void forget_unless(const std::function<bool(const DeploymentKey&)>& exists);
+  // Writes the breakers of these deployments and the outcomes of the creates tried.
+  void render(MetricText& out, const std::vector<DeploymentKey>& deployments) const;
   // Adopts another replica's verdict unless this board decided later.
   void adopt(const DeploymentKey& deployment, const Verdict& verdict);
 
@@ -90,6 +94,7 @@ class HealthBoard {
   std::function<void(const DeploymentKey&, const Verdict&)> callback_;
   mutable std::mutex mutex_;
   std::map<DeploymentKey, Entry> entries_;
+  CreateCounts creates_;
 };
 
 }  // namespace sandgate

@@ -41,6 +41,58 @@ TEST(HealthBoard, ForgetsWhatIsGone) {
   EXPECT_TRUE(board.look({"b"}).latency_p50_ms);
 }
 
+// The value of a sample in the text of metrics; empty: there is none.
+std::string sample_of(const std::string& text, const std::string& name) {
+  const size_t at = text.find("\n" + name + " ");
+  if (at == std::string::npos) return "";
+  const size_t value = at + name.size() + 2;
+  return text.substr(value, text.find('\n', value) - value);
+}
+
+struct Told {
+  Told(const HealthBoard& board, const std::vector<DeploymentKey>& deployments) {
+    MetricText out;
+    board.render(out, deployments);
+    text = out.str();
+  }
+  std::string breaker(const std::string& deployment) const {
+    return sample_of(text, "sandgate_breakers_open{deployment=\"" + deployment + "\"}");
+  }
+  std::string creates(const std::string& deployment, const std::string& outcome) const {
+    return sample_of(text, "sandgate_creates_total{deployment=\"" + deployment + "\",outcome=\"" +
+                               outcome + "\"}");
+  }
+  std::string text;
+};
+
+TEST(HealthBoard, TellsMetricsOfEachDeploymentAndOfTenantsTogether) {
+  FakeClock clock;
+  HealthBoard board(clock);
+  const DeploymentKey own{"mine", TenantId::make()}, others{"mine", TenantId::make()};
+  board.succeeded({"a"}, milliseconds(5));
+  board.succeeded({"gone"}, milliseconds(5));
+  for (int i = 0; i < 5; ++i)
+    for (const DeploymentKey& key : {DeploymentKey{"a"}, own})
+      board.failed(key, Error(ErrorCode::unavailable, "down"));
+  board.failed(others, Error(ErrorCode::no_capacity, "full"));
+  board.forget_unless([](const DeploymentKey& key) { return key.name != "gone"; });
+  const Told told(board, {{"a"}, {"b"}, own, others});
+  EXPECT_EQ(told.breaker("a"), "1");
+  EXPECT_EQ(told.breaker("b"), "0");
+  EXPECT_EQ(told.breaker("(tenants)"), "1");
+  EXPECT_EQ(told.creates("a", "created"), "1");
+  EXPECT_EQ(told.creates("a", "unavailable"), "5");
+  EXPECT_EQ(told.creates("(tenants)", "unavailable"), "5");
+  EXPECT_EQ(told.creates("(tenants)", "no_capacity"), "1");
+  EXPECT_EQ(told.text.find("gone"), std::string::npos);
+  EXPECT_EQ(told.text.find("mine"), std::string::npos) << "what a tenant named";
+  clock.advance(seconds(31));
+  EXPECT_EQ(Told(board, {{"a"}}).breaker("a"), "1") << "until a probe is well";
+  ASSERT_TRUE(board.admit({"a"}));
+  board.succeeded({"a"}, milliseconds(5));
+  EXPECT_EQ(Told(board, {{"a"}}).breaker("a"), "0");
+}
+
 struct Outages {
   Outages() {
     board.on_change([this](const DeploymentKey&, const Verdict& verdict) {
