@@ -8,10 +8,6 @@
 namespace sandgate {
 namespace {
 
-std::string money(const Decimal& amount, const Invoice& invoice) {
-  return amount.to_fixed(minor_digits(invoice.currency).value_or(2));
-}
-
 Json to_json(const InvoiceLine& line, const Invoice& invoice) {
   Json json{{"meter", line.meter},
             {"deployment", line.deployment},
@@ -19,53 +15,16 @@ Json to_json(const InvoiceLine& line, const Invoice& invoice) {
             {"quantity", line.quantity.to_string()},
             {"unit_price", line.unit_price.to_string()},
             {"amount_exact", line.amount_exact.to_string()},
-            {"amount", money(line.amount, invoice)}};
+            {"amount", money_text(line.amount, invoice)}};
   if (line.adjusts) json["adjusts"] = line.adjusts->value;
   return json;
 }
 
-std::string escaped(std::string_view text) {
-  std::string html;
-  for (char c : text) {
-    switch (c) {
-      case '<':
-        html += "&lt;";
-        break;
-      case '>':
-        html += "&gt;";
-        break;
-      case '&':
-        html += "&amp;";
-        break;
-      case '"':
-        html += "&quot;";
-        break;
-      default:
-        html += c;
-    }
-  }
-  return html;
-}
-
-std::string table_row(const std::vector<std::string>& cells, std::string_view tag) {
-  std::string row = "<tr>";
-  for (const std::string& cell : cells)
-    row.append("<")
-        .append(tag)
-        .append(">")
-        .append(escaped(cell))
-        .append("</")
-        .append(tag)
-        .append(">");
-  return row + "</tr>\n";
-}
-
-constexpr std::string_view kStyle =
-    "body{font:14px/1.5 sans-serif;max-width:60em;margin:2em auto}"
-    "table{border-collapse:collapse;width:100%}th,td{text-align:left;padding:.3em .6em;"
-    "border-bottom:1px solid #ccc}td:nth-child(n+4),th:nth-child(n+4){text-align:right}";
-
 }  // namespace
+
+std::string money_text(const Decimal& amount, const Invoice& invoice) {
+  return amount.to_fixed(minor_digits(invoice.currency).value_or(2));
+}
 
 std::string_view to_string(InvoiceState state) {
   return state == InvoiceState::draft ? "draft" : "issued";
@@ -79,26 +38,32 @@ Decimal Invoice::credited() const {
 
 Decimal Invoice::due() const { return std::max(total - credits_applied - credited(), Decimal()); }
 
+Decimal Invoice::returned() const {
+  return std::max(credits_applied + credited() - total, Decimal());
+}
+
 Json to_json(const Invoice& invoice) {
   Json lines = Json::array();
   for (const InvoiceLine& line : invoice.lines) lines.push_back(to_json(line, invoice));
   Json json{{"id", invoice.id.value},
+            {"number", nullptr},
             {"state", to_string(invoice.state)},
             {"tenant", invoice.tenant.value},
             {"from", to_rfc3339(invoice.from)},
             {"to", to_rfc3339(invoice.to)},
             {"currency", invoice.currency},
             {"lines", std::move(lines)},
-            {"total", money(invoice.total, invoice)},
+            {"total", money_text(invoice.total, invoice)},
             {"created_at", to_rfc3339(invoice.created_at)}};
+  if (invoice.number) json["number"] = *invoice.number;
   if (!invoice.other_currencies.empty()) json["other_currencies"] = invoice.other_currencies;
   if (invoice.issued_at) {
     json["issued_at"] = to_rfc3339(*invoice.issued_at);
-    json["credits_applied"] = money(invoice.credits_applied, invoice);
-    json["due"] = money(invoice.due(), invoice);
+    json["credits_applied"] = money_text(invoice.credits_applied, invoice);
+    json["due"] = money_text(invoice.due(), invoice);
     for (const InvoiceCredit& note : invoice.credit_notes)
       json["credit_notes"].push_back({{"id", note.id},
-                                      {"amount", money(note.amount, invoice)},
+                                      {"amount", money_text(note.amount, invoice)},
                                       {"reason", note.reason},
                                       {"created_at", to_rfc3339(note.created_at)}});
   }
@@ -108,7 +73,7 @@ Json to_json(const Invoice& invoice) {
 std::string to_csv(const Invoice& invoice) {
   std::string csv =
       "invoice,meter,deployment,profile,quantity,unit_price,amount_exact,amount,currency,"
-      "adjusts\r\n";
+      "adjusts,number,tenant,tenant_name,from,to,state,issued_at,total\r\n";
   for (const InvoiceLine& line : invoice.lines) {
     const std::vector<std::string> fields{invoice.id.value,
                                           line.meter,
@@ -117,42 +82,21 @@ std::string to_csv(const Invoice& invoice) {
                                           line.quantity.to_string(),
                                           line.unit_price.to_string(),
                                           line.amount_exact.to_string(),
-                                          money(line.amount, invoice),
+                                          money_text(line.amount, invoice),
                                           invoice.currency,
-                                          line.adjusts ? line.adjusts->value : ""};
+                                          line.adjusts ? line.adjusts->value : "",
+                                          invoice.number ? std::to_string(*invoice.number) : "",
+                                          invoice.tenant.value,
+                                          invoice.tenant_name,
+                                          to_rfc3339(invoice.from),
+                                          to_rfc3339(invoice.to),
+                                          std::string(to_string(invoice.state)),
+                                          invoice.issued_at ? to_rfc3339(*invoice.issued_at) : "",
+                                          money_text(invoice.total, invoice)};
     for (size_t i = 0; i < fields.size(); ++i) csv += (i ? "," : "") + csv_field(fields[i]);
     csv += "\r\n";
   }
   return csv;
-}
-
-std::string to_html(const Invoice& invoice) {
-  std::string html = "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>";
-  html += "Invoice " + invoice.id.value + "</title><style>" + std::string(kStyle) +
-          "</style></head>\n<body><h1>Invoice " + invoice.id.value + "</h1>\n<p>Tenant " +
-          escaped(invoice.tenant.value) + "<br>From " + to_rfc3339(invoice.from) + " to " +
-          to_rfc3339(invoice.to) + "<br>State: " + std::string(to_string(invoice.state));
-  if (invoice.issued_at) html += ", " + to_rfc3339(*invoice.issued_at);
-  html += "</p>\n<table>\n" +
-          table_row({"Meter", "Deployment", "Profile", "Quantity", "Unit price", "Exact", "Amount"},
-                    "th");
-  for (const InvoiceLine& line : invoice.lines)
-    html += table_row(
-        {line.meter + (line.adjusts ? " (late, " + line.adjusts->value + ")" : ""), line.deployment,
-         line.profile, line.quantity.to_string(), line.unit_price.to_string(),
-         line.amount_exact.to_string(), money(line.amount, invoice)},
-        "td");
-  html += "</table>\n<p><strong>Total " + money(invoice.total, invoice) + " " +
-          escaped(invoice.currency) + "</strong></p>\n";
-  if (!invoice.credits_applied.is_zero())
-    html += "<p>Paid from credits " + money(invoice.credits_applied, invoice) + "</p>\n";
-  for (const InvoiceCredit& note : invoice.credit_notes)
-    html += "<p>Taken back " + money(note.amount, invoice) + ", " + to_rfc3339(note.created_at) +
-            ", " + note.id + ": " + escaped(note.reason) + "</p>\n";
-  if (invoice.issued_at)
-    html += "<p><strong>Due " + money(invoice.due(), invoice) + " " + escaped(invoice.currency) +
-            "</strong></p>\n";
-  return html + "</body></html>\n";
 }
 
 std::optional<std::pair<Time, Time>> month_from(std::string_view text) {

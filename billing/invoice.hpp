@@ -30,7 +30,9 @@ struct InvoiceCredit {
 
 struct Invoice {
   InvoiceId id;
+  std::optional<int64_t> number;  // of issued ones, see docs/decisions/0142-invoice-numbers.md
   TenantId tenant;
+  std::string tenant_name;  // when it was issued; of a draft: now
   Time from, to;
   std::string currency;
   std::vector<std::string> other_currencies;  // of a draft: what else its time was charged in then
@@ -44,12 +46,14 @@ struct Invoice {
 
   Decimal credited() const;  // by credit notes
   Decimal due() const;  // left to pay, never negative
+  Decimal returned() const;  // of what was paid: back among the tenant's credits
 };
 
 std::string_view to_string(InvoiceState state);
 Json to_json(const Invoice& invoice);
 std::string to_csv(const Invoice& invoice);
-std::string to_html(const Invoice& invoice);  // one self-contained page
+// An amount with the digits of the invoice's currency.
+std::string money_text(const Decimal& amount, const Invoice& invoice);
 
 // The first moment of a month such as "2026-10" and of the next (UTC); empty for other text.
 std::optional<std::pair<Time, Time>> month_from(std::string_view text);

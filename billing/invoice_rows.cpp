@@ -32,7 +32,9 @@ GROUP BY 1, 2, 3, 4, 5 HAVING sum(used.charge) <> 0
 ORDER BY 1 NULLS FIRST, 2, 3, 4, 5)sql";
 
 constexpr const char* kInvoiceColumns =
-    "id, tenant, currency, state, total, credits_applied + (SELECT coalesce(sum(amount), 0)"
+    "id, number, tenant, coalesce(tenant_name, (SELECT name FROM tenant t WHERE t.id ="
+    " invoice.tenant), '') AS tenant_name, currency, state, total, credits_applied + (SELECT "
+    "coalesce(sum(amount), 0)"
     " FROM invoice_payment p WHERE p.invoice = invoice.id) AS credits_applied,"
     " to_json(other_currencies) AS other_currencies,"
     " (extract(epoch FROM period_from) * 1000000)::bigint AS from_micros,"
@@ -43,6 +45,7 @@ constexpr const char* kInvoiceColumns =
 Invoice invoice_from(const pqxx::row& row) {
   Invoice invoice{.id = InvoiceId{row["id"].as<std::string>()},
                   .tenant = TenantId{row["tenant"].as<std::string>()},
+                  .tenant_name = row["tenant_name"].as<std::string>(),
                   .from = from_micros(row["from_micros"].as<int64_t>()),
                   .to = from_micros(row["to_micros"].as<int64_t>()),
                   .currency = row["currency"].as<std::string>(),
@@ -55,6 +58,7 @@ Invoice invoice_from(const pqxx::row& row) {
     return invoice;
   }
   invoice.state = InvoiceState::issued;
+  if (!row["number"].is_null()) invoice.number = row["number"].as<int64_t>();
   invoice.issued_at = from_micros(row["issued_micros"].as<int64_t>());
   return invoice;
 }
@@ -189,8 +193,11 @@ std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>
 
 void mark_issued(pqxx::work& tx, const Invoice& invoice, int64_t through) {
   tx.exec_params(
-      "UPDATE invoice SET state = 'issued', issued_at = clock_timestamp(), total = $2::numeric,"
-      " credits_applied = $3::numeric, through_sequence = $4 WHERE id = $1",
+      "WITH next AS (UPDATE invoice_number SET last = last + 1 RETURNING last)"
+      " UPDATE invoice SET state = 'issued', issued_at = clock_timestamp(), total = $2::numeric,"
+      " credits_applied = $3::numeric, through_sequence = $4, number = next.last,"
+      " tenant_name = (SELECT name FROM tenant WHERE id = invoice.tenant) FROM next"
+      " WHERE invoice.id = $1",
       invoice.id.value, invoice.total.to_string(), invoice.credits_applied.to_string(), through);
 }
 

@@ -1,6 +1,7 @@
 #include "gateway/api/invoices.hpp"
 
 #include "billing/currency.hpp"
+#include "billing/invoice_page.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
@@ -158,7 +159,7 @@ Task<http::Response> InvoiceHandlers::get(http::Request& request) {
     response.content_type = "text/html; charset=utf-8";
     response.headers.emplace_back("Content-Security-Policy",
                                   "default-src 'none'; style-src 'unsafe-inline'");
-    response.body = to_html(invoice);
+    response.body = to_html(invoice, issuer_);
   }
   co_return response;
 }

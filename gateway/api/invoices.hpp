@@ -8,7 +8,9 @@ namespace sandgate::api {
 // /v1/invoices. Tenants draft and read their own; operators issue and credit them.
 class InvoiceHandlers {
  public:
-  InvoiceHandlers(Invoices& invoices, UsageReader& usage) : invoices_(invoices), usage_(usage) {}
+  // `issuer`: see to_html().
+  InvoiceHandlers(Invoices& invoices, UsageReader& usage, std::string issuer = "")
+      : invoices_(invoices), usage_(usage), issuer_(std::move(issuer)) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -23,6 +25,7 @@ class InvoiceHandlers {
 
   Invoices& invoices_;
   UsageReader& usage_;
+  const std::string issuer_;
 };
 
 }  // namespace sandgate::api

@@ -65,7 +65,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
       budgets_(accounting.budget_rows, accounting.usage),
       exports_(accounting.export_rows),
       ledger_(foundation.database, accounting.usage),
-      invoices_(accounting.invoices, accounting.usage),
+      invoices_(accounting.invoices, accounting.usage, foundation.config.billing.issuer),
       reconciliations_(foundation.database, accounting.usage, backends.deployments),
       sandboxes_({.lifecycle = sandboxes.lifecycle,
                   .profiles = registry.profile_resolver,

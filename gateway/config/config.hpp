@@ -60,6 +60,7 @@ struct Config {
     std::string unpriced = "refuse";  // or "allow": backends without a known price
     bool price_required() const { return unpriced == "refuse"; }
     int64_t most_egress_gbit_per_second = 25;
+    std::string issuer;  // lines printed at the top of invoices
   } billing;
   struct Ports {
     std::string domain;  // "sandboxes.example.com"; empty: ports are reached by path only

@@ -203,6 +203,7 @@ std::vector<Option> resource_options() {
            [](Config& c) -> std::string& { return c.billing.unpriced; }),
       number("billing.most_egress_gbit_per_second", 1, 10'000,
              [](Config& c) -> int64_t& { return c.billing.most_egress_gbit_per_second; }),
+      text("billing.issuer", [](Config& c) -> std::string& { return c.billing.issuer; }),
       number("limits.connections", 1, 1000000,
              [](Config& c) -> int64_t& { return c.limits.connections; }),
       number("limits.header_bytes", 1024, 1048576,

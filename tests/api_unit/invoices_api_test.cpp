@@ -32,6 +32,16 @@ TEST_F(InvoicesApiTest, ADraftIsTiedToItsCall) {
   EXPECT_EQ(rows("SELECT FROM invoice").size(), 1u);
 }
 
+TEST_F(InvoicesApiTest, ThePageNamesItsIssuer) {
+  InvoiceHandlers issuing{invoices, usage, "Us & Co"};
+  http::Request request;
+  request.caller = {.role = http::Role::billing, .tenant = tenant};
+  const std::string id = Json::parse(std::get<std::string>(draft("").body))["id"];
+  request.params = {{"id", id + ".html"}};
+  const auto page = std::get<std::string>(run(issuing.get(request)).body);
+  EXPECT_NE(page.find("<p>Us &amp; Co</p>"), std::string::npos) << page;
+}
+
 TEST_F(InvoicesApiTest, DraftsTakeAPlaceAmongTheTenantsReports) {
   std::vector<std::shared_ptr<void>> places;
   for (int i = 0; i < 8; ++i) places.push_back(usage.place_of(tenant));

@@ -1,4 +1,5 @@
 #include "billing/budget_store.hpp"
+#include "billing/invoice_page.hpp"
 #include "billing/invoices.hpp"
 #include "billing/ledger.hpp"
 #include "tests/billing/billing_fixture.hpp"
@@ -77,6 +78,10 @@ TEST_F(CreditNoteTest, WhatWasPaidBecomesCreditsThatPayTheOthers) {
   EXPECT_EQ(first.due(), dec("2"));
   const Invoice credited = credit(first, "5");  // 2 were owed, 3 were paid
   EXPECT_EQ(credited.due(), dec("0"));
+  EXPECT_EQ(credited.returned(), dec("3"));
+  EXPECT_NE(to_html(credited).find("3.00 had been paid and went to the prepaid balance"),
+            std::string::npos);
+  EXPECT_EQ(to_html(first).find("prepaid balance"), std::string::npos);
   EXPECT_EQ(run(invoices.get(second.id)).due(), dec("7"));
   EXPECT_EQ(-balance(receivable_of(tenant)), dec("7"));
   EXPECT_EQ(balance(credits_of(tenant)), dec("0"));

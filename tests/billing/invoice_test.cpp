@@ -262,17 +262,6 @@ TEST_F(InvoiceTest, IssuedRowsCannotBeChanged) {
     EXPECT_THROW(run(database->run([&](pqxx::work& tx) { tx.exec(change); })), Error) << change;
 }
 
-TEST_F(InvoiceTest, RendersCsvAndHtml) {
-  use(1000s);
-  const Invoice invoice = draft();
-  EXPECT_NE(to_csv(invoice).find(",vcpu_second,acme-1,python,1500,0.000133,0.1995,0.20,USD,"),
-            std::string::npos)
-      << to_csv(invoice);
-  EXPECT_NE(to_html(invoice).find("<td>0.20</td>"), std::string::npos);
-  EXPECT_EQ(month_from("2026-12")->second, at("2027-01-01T00:00:00Z"));
-  EXPECT_FALSE(month_from("2026-13"));
-}
-
 TEST_F(InvoiceTest, TransfersBalanceAndAreNeverChanged) {
   use(1000s);
   const auto refused = [&](const std::string& sql) {
