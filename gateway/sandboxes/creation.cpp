@@ -228,8 +228,9 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
 }
 
 Task<void> Creation::undo(const Placed& placed, const Error& reason) {
-  log::warn("a new sandbox is not kept",
-            {{"sandbox", record_.id.value}, {"reason", reason.what()}});
+  // Limits that a create meets after its head start are the tenant's affair.
+  (is_refusal(reason.code) ? log::debug : log::warn)(
+      "a new sandbox is not kept", {{"sandbox", record_.id.value}, {"reason", reason.what()}});
   const bool unknown = reason.code == ErrorCode::unavailable && parts_.outage;
   EndIntention intention{.tenant = record_.tenant,
                          .sandbox = record_.id,

@@ -96,13 +96,14 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   for (int tries = kDecideTries;; --tries) {
     Decision decision = explain(order);
     warn_of_unpriced(decision);
-    if (decision.eligible() == 0) throw nothing_eligible(decision);
+    if (decision.eligible() == 0) throw refusals_.told(order, nothing_eligible(decision));
     auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
     auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
     auto creating = uncancelled(std::move(work));
     auto outcome = co_await attempt(std::move(creating));
     if (auto* made = std::get_if<SandboxRecord>(&outcome)) co_return std::move(*made);
-    if (!creation->is_outdated() || tries == 1) throw std::get<Error>(outcome);
+    if (!creation->is_outdated() || tries == 1)
+      throw refusals_.told(creation->order(), std::get<Error>(outcome));
     // The change that outdated the decision may not have reached this replica yet.
     co_await parts_.deployments.catch_up();
     order = creation->order();

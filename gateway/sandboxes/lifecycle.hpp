@@ -16,6 +16,7 @@
 #include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/prompt_ends.hpp"
+#include "gateway/sandboxes/refusals.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/settling.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
@@ -198,6 +199,7 @@ class Lifecycle {
 
   Parts parts_;
   Losses losses_;
+  Refusals refusals_;
   std::atomic<uint64_t> unpriced_{0};
   std::atomic<int64_t> unpriced_told_{0};  // steady clock, in seconds
   Settling settling_{parts_.cache, parts_.executor};

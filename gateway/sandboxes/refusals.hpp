@@ -1,0 +1,19 @@
+#pragma once
+#include "gateway/core/error.hpp"
+#include "gateway/core/log_pace.hpp"
+#include "gateway/sandboxes/create_order.hpp"
+
+namespace sandgate {
+
+// The log of creates that were refused or failed, so that the request's id leads somewhere. At most
+// ten lines a second.
+class Refusals {
+ public:
+  // Logs the refusal with the reasons against each deployment; returns it.
+  Error told(const CreateOrder& order, Error refusal);
+
+ private:
+  LogPace pace_{10};
+};
+
+}  // namespace sandgate
