@@ -23,6 +23,8 @@ class StartGate : public http::Responder {
   }
 
  private:
+  Task<http::Response> answer_early(http::Request& request, http::IncomingBody& body);
+
   const http::Routes& routes_;
   http::Responder& early_;
   http::Responder& all_;

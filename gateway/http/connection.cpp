@@ -225,7 +225,7 @@ Task<bool> Connection::send(const Request& request, Response& response, Framing 
 }
 
 void Connection::note(const Request& request, const Response& response) const {
-  const bool failed = response.status >= 500;
+  const bool failed = response.status >= 500 && !response.foreseen;
   const bool read = request.received != std::chrono::steady_clock::time_point();
   if (!read || !(failed || context_.access_log)) return;
   const auto took = std::chrono::steady_clock::now() - request.received;
