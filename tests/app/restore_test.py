@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""The blocks `sh backup` and `sh restore` of docs/operating.md do what they promise. Run as root."""
+import os
+import re
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE + "/../faults", HERE + "/../support"]
+
+from cases import main  # noqa: E402
+from server import SOURCE, Client, Server  # noqa: E402
+
+
+def run_block(label, home, backup):
+    page = open(SOURCE + "/docs/operating.md", encoding="utf-8").read()
+    text = re.search(rf"^```sh {label}\n(.*?)^```$", page, re.M | re.S).group(1)
+    text = re.sub(r"^(home|backup)=/.*\n", "", text, flags=re.M)  # the page's own places
+    subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=True, cwd="/", timeout=120,
+                   env={"PATH": os.environ["PATH"], "home": home, "backup": backup}, stdout=subprocess.DEVNULL)
+
+
+def operator_key(server):
+    """A key from an idempotent request: a repeat is answered with the same one, which is kept sealed."""
+    body = {"name": "before", "role": "operator"}
+    return server.operator().ok("POST", "/v1/keys", body, headers={"Idempotency-Key": "before-the-backup"})
+
+
+def text(path):
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def saved(server, backup):
+    """What a restored server must still know, with its backup in the folder `backup`."""
+    tenant, _ = server.tenant("kept")
+    secret = operator_key(server)["secret"]
+    run_block("backup", server.home, backup)
+    late, _ = server.tenant("after the backup")
+    server.tenants.clear()
+    return {"tenant": tenant, "secret": secret, "late": late, "key": text(server.home + "/master.key"),
+            "machine": text(server.home + "/gateway/machine")}
+
+
+def check_restored(server, known):
+    assert text(server.home + "/master.key") == known["key"]
+    assert text(server.home + "/gateway/machine") == known["machine"]
+    tenants = [one["id"] for one in Client(server.host, server.port, known["secret"]).ok("GET", "/v1/tenants")["items"]]
+    assert known["tenant"] in tenants and known["late"] not in tenants, tenants
+    assert operator_key(server)["secret"] == known["secret"]  # sealed with the master key
+
+
+def test_on_a_new_machine():
+    with tempfile.TemporaryDirectory() as backup:
+        with Server() as old:
+            known = saved(old, backup)
+        home = tempfile.mkdtemp(prefix="sandgate-restored-", dir="/tmp")
+        os.rmdir(home)
+        os.mkdir(home, 0o711)
+        new = Server(home=home)
+        new.own_home, new.admin_key = True, old.admin_key
+        new.environment["SANDGATE_ADMIN_KEY"] = old.admin_key
+        run_block("restore", home, backup)
+        with new:
+            check_restored(new, known)
+
+
+def test_where_only_the_database_is_lost():
+    with tempfile.TemporaryDirectory() as backup, Server() as server:
+        known = saved(server, backup)
+        server.stop()
+        with open(server.home + "/postgres/data/global/pg_control", "wb"):
+            pass  # damaged
+        run_block("restore", server.home, backup)
+        server.start()
+        check_restored(server, known)
+        assert os.path.isdir(server.home + "/postgres/data.before")
+
+
+if __name__ == "__main__":
+    main(globals())
