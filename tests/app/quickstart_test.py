@@ -51,6 +51,27 @@ def free_listen():
         return f"127.0.0.1:{one.getsockname()[1]}"
 
 
+def check_settings():
+    """Wrong settings are named as such before anything else is tried."""
+    for listen, home, complaint in (
+            ("8095", "/tmp/x", "SANDGATE_LISTEN must be an address and a port"),
+            ("127.0.0.1:x", "/tmp/x", "SANDGATE_LISTEN must be"),
+            ("127.0.0.1:65535", "/tmp/x", "SANDGATE_LISTEN must be"),  # no next port for E2B's clients
+            ("::1:8080", "/tmp/x", "SANDGATE_LISTEN must be"),
+            (free_listen(), "home", "SANDGATE_HOME must be an absolute path")):
+        with tempfile.TemporaryDirectory() as folder:
+            done = quickstart(Path(folder), listen, extra={"SANDGATE_HOME": home})
+            assert done.returncode == 1 and complaint in done.stdout, done.stdout
+            assert "INSTALLING" not in done.stdout and "listens on" not in done.stdout, done.stdout
+
+
+def check_help():
+    for word in ("--help", "-h"):
+        with tempfile.TemporaryDirectory() as folder:
+            done = quickstart(Path(folder), "127.0.0.1:1", word)
+            assert done.returncode == 0 and "--fresh" in done.stdout and "SANDGATE_HOME" in done.stdout, done.stdout
+
+
 def check_stop():
     """--stop ends the sandboxes of every tenant, at the gateway that it started."""
     with tempfile.TemporaryDirectory() as name:
@@ -89,5 +110,7 @@ def check_fresh():
 
 check(0, "something else listens on 127.0.0.1:")
 check(1, "which E2B's clients need")
+check_settings()
+check_help()
 check_stop()
 check_fresh()
