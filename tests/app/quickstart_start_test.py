@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""quickstart from its first start on, with a program that is built already. Run as root, with the packages installed."""
+"""quickstart from its first start on, with a program that is built already. Run as root, with its packages there."""
 import os
 import random
+import re
 import shutil
 import socket
 import subprocess
@@ -39,7 +40,8 @@ class Checkout:
         self.home = folder / "a home"
         for one in (".ci", "docs/profiles"):
             shutil.copytree(SOURCE + "/" + one, self.folder / one)
-        shutil.copy(SOURCE + "/quickstart", self.folder)
+        for one in ("quickstart", "README.md"):
+            shutil.copy(SOURCE + "/" + one, self.folder)
         (self.folder / "build/gateway").mkdir(parents=True)
         (self.folder / "build/build.ninja").write_text("build sandgate: phony\nbuild sandgate-agent: phony\n")
         (self.folder / "build/gateway/sandgate").symlink_to(BINARY)
@@ -87,6 +89,25 @@ def test_what_is_proposed_works():
         told = one.start(free_listen())
         assert "Hello from Python" in told, told
         assert "42\n" in one.run("bash", "-euc", proposed(told))
+
+
+def readme():
+    """The commands of the five minutes, in order, and the lines that README.md shows as their output."""
+    section = Path(SOURCE, "README.md").read_text(encoding="utf-8").split("## Five minutes\n")[1].split("\n## ")[0]
+    lines = "".join(re.findall(r"^```\n(\$.*?)^```$", section, re.M | re.S)).replace("\\\n", " ").splitlines()
+    commands = [line[2:] for line in lines if line.startswith("$ ") and "sandgate shell" not in line]
+    return commands, [line for line in lines if not line.startswith("$ ") and "…" not in line]
+
+
+def test_the_readme_runs_as_it_stands():
+    commands, shown = readme()
+    with checkout() as one:
+        told = one.start(free_listen())
+        told = one.run("bash", "-uc", "\n".join([proposed(told).splitlines()[0], *commands]), check=False)
+        lines = told.splitlines()
+        assert len(commands) > 15 and len(shown) > 4, (commands, shown)
+        assert not [line for line in shown if line not in lines], told
+        assert "?sandgate_token=" in told and "event: exit" in told, told
 
 
 def test_another_address():
