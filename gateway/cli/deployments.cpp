@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "gateway/cli/deployment_settings.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/provider_trial.hpp"
 #include "gateway/cli/table.hpp"
@@ -33,6 +34,26 @@ void add_deployment_list(CLI::App& group, const ContextPtr& context) {
   });
 }
 
+// Returns the stored deployment that the caller may change. A tenant is shown the operator's
+// without settings.
+std::optional<Json> own_deployment(const Client& client, const std::string& name) {
+  try {
+    Json stored = client.get(deployment_path(name));
+    if (stored.contains("settings")) return stored;
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::not_found) throw;
+  }
+  return std::nullopt;
+}
+
+// Returns what a PUT has to say so that nothing changes: credentials that it does not name stay.
+Json kept_by(const Json& stored) {
+  Json body = Json::object();
+  for (const char* member : {"provider", "settings", "enabled", "weight"})
+    if (stored.contains(member)) body[member] = stored[member];
+  return body;
+}
+
 struct SetOptions {
   std::string name, provider;
   std::vector<std::string> settings;
@@ -41,18 +62,17 @@ struct SetOptions {
   bool disabled = false;
   std::optional<int64_t> weight;
 
-  Json body() const;
+  Json body(const std::optional<Json>& stored) const;
+  std::optional<Json> credentials() const;
 };
 
 // Credentials come from the environment or standard input, never from the command line, which every
 // account of the machine can read.
-Json SetOptions::body() const {
-  Json body{{"provider", provider}, {"enabled", !disabled}};
-  if (!settings.empty()) body["settings"] = pairs(settings, "--setting");
-  if (weight) body["weight"] = *weight;
+std::optional<Json> SetOptions::credentials() const {
+  std::optional<Json> found;
   if (credentials_from_stdin) {
     if (isatty(STDIN_FILENO)) std::cerr << "Credentials as JSON, then Ctrl-D:\n";
-    body["credentials"] = parse_json(std::string{std::istreambuf_iterator<char>(std::cin), {}});
+    found = parse_json(std::string{std::istreambuf_iterator<char>(std::cin), {}});
   }
   const Json from_environment = pairs(credentials_from_env, "--credential-env");
   for (const auto& [name, variable] : from_environment.items()) {
@@ -60,17 +80,51 @@ Json SetOptions::body() const {
     if (!value)
       throw Error(ErrorCode::invalid,
                   "the environment has no " + variable.get<std::string>() + " for " + name);
-    body["credentials"][name] = *value;
+    if (!found) found = Json::object();
+    (*found)[name] = *value;
   }
+  return found;
+}
+
+// Settings of one provider mean nothing to another.
+Json SetOptions::body(const std::optional<Json>& stored) const {
+  Json body = stored ? kept_by(*stored) : Json::object();
+  if (!provider.empty()) {
+    if (body.value("provider", provider) != provider) body.erase("settings");
+    body["provider"] = provider;
+  }
+  if (!body.contains("provider"))
+    throw CLI::ValidationError("--provider", "is required for a new deployment");
+  if (disabled) body["enabled"] = false;
+  if (weight) body["weight"] = *weight;
+  if (auto given = credentials()) body["credentials"] = std::move(*given);
   return body;
+}
+
+Json put_deployment(const Client& client, const SetOptions& options) {
+  DeploymentSettings settings(options.settings);
+  Json body = options.body(own_deployment(client, options.name));
+  for (;;) {
+    if (!settings.empty()) body["settings"] = settings.values();
+    try {
+      return client.put(deployment_path(options.name), body);
+    } catch (const Error& refusal) {
+      if (!settings.take_as_texts(refusal.details)) throw;
+    }
+  }
 }
 
 void add_deployment_set(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<SetOptions>();
-  auto* command = group.add_subcommand("set", "Add or change a deployment");
+  auto* command =
+      group.add_subcommand("set", "Add a deployment, or change it and keep what is not named");
   command->add_option("NAME", options->name, "The deployment")->required();
-  command->add_option("--provider", options->provider, "Kind of backend")->required();
-  command->add_option("--setting", options->settings, "NAME=VALUE; repeatable")
+  command->add_option("--provider", options->provider, "Kind of backend; absent: as it is");
+  command
+      ->add_option("--setting", options->settings,
+                   "NAME=VALUE; repeatable; they replace all that are stored. A VALUE "
+                   "that is JSON is taken as such (true, 10, {...}), unless the setting is a text; "
+                   "'\"true\"' is always a text")
       ->allow_extra_args(false);
   command
       ->add_option("--credential-env", options->credentials_from_env,
@@ -81,9 +135,27 @@ void add_deployment_set(CLI::App& group, const ContextPtr& context) {
   command->add_flag("--disabled", options->disabled, "Store it without using it");
   command->add_option("--weight", options->weight, "Its weight for the strategy weighted");
   context->on_operator(*command, [context, options] {
-    const Json answer = context->client().put(deployment_path(options->name), options->body());
+    const Json answer = put_deployment(context->client(), *options);
     context->show(answer,
                   [&](const Json&) { context->say("deployment " + options->name + " is set"); });
+  });
+}
+
+void add_switch(CLI::App& group, const ContextPtr& context, const std::string& verb,
+                const std::string& description, bool enabled) {
+  auto name = std::make_shared<std::string>();
+  auto* command = group.add_subcommand(verb, description);
+  command->add_option("NAME", *name, "The deployment")->required();
+  context->on_operator(*command, [context, name, enabled] {
+    const Client client = context->client();
+    const auto stored = own_deployment(client, *name);
+    if (!stored)
+      throw Error(ErrorCode::not_found, "there is no deployment '" + *name + "' of yours");
+    Json body = kept_by(*stored);
+    body["enabled"] = enabled;
+    context->show(client.put(deployment_path(*name), body), [&](const Json&) {
+      context->say("deployment " + *name + (enabled ? " is enabled" : " is disabled"));
+    });
   });
 }
 
@@ -108,6 +180,8 @@ void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
   auto* deployments = app.add_subcommand("deployments", "Add, change and remove deployments");
   deployments->require_subcommand(1);
   add_deployment_set(*deployments, context);
+  add_switch(*deployments, context, "enable", "Send new sandboxes to a deployment again", true);
+  add_switch(*deployments, context, "disable", "Send no new sandboxes to a deployment", false);
   add_deployment_remove(*deployments, context);
 }
 

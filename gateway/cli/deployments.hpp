@@ -3,7 +3,7 @@
 
 namespace sandgate::cli {
 
-// Adds `sandgate providers list|test` and `sandgate deployments set|remove`.
+// Adds `sandgate providers list|test` and `sandgate deployments set|enable|disable|remove`.
 void add_deployment_commands(CLI::App& app, const ContextPtr& context);
 
 }  // namespace sandgate::cli
