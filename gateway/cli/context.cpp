@@ -12,19 +12,24 @@ Context::Context(Environment environment, Console console, ExitCode& exit_code)
     : environment_(std::move(environment)), console_(console), exit_code_(exit_code) {}
 
 void Context::on(CLI::App& command, std::function<void()> work) {
-  add(command, std::move(work), false);
+  add(command, std::move(work), Acts::for_tenant);
 }
 
 void Context::on_operator(CLI::App& command, std::function<void()> work) {
-  add(command, std::move(work), true);
+  add(command, std::move(work), Acts::as_operator);
 }
 
-void Context::add(CLI::App& command, std::function<void()> work, bool prefer_admin) {
+void Context::on_either(CLI::App& command, std::function<void()> work) {
+  command.add_flag("--operator", operator_, "Act with the operator's key, and for no tenant");
+  add(command, std::move(work), Acts::for_either);
+}
+
+void Context::add(CLI::App& command, std::function<void()> work, Acts acts) {
   command.add_flag("--json", json_, "Print the answer as JSON");
   command.add_option("--url", url_, "The gateway's address (SANDGATE_URL)");
   command.add_option("--tenant", tenant_, "Act for this tenant, with an operator's key");
-  command.callback([self = shared_from_this(), work = std::move(work), prefer_admin] {
-    self->prefer_admin_ = prefer_admin;
+  command.callback([self = shared_from_this(), work = std::move(work), acts] {
+    self->acts_ = acts;
     try {
       work();
     } catch (const Error& error) {
@@ -51,13 +56,17 @@ void Context::report(const Error& error) {
 }
 
 // An operator has no tenant, so only the user can say which tenant to act for. What a sandbox or a
-// backend forbids, no other key permits.
+// backend forbids, no other key permits; what suspension forbids, for some requests no key does.
 std::string Context::way_out(const Error& error) const {
-  if (error.code != ErrorCode::forbidden || prefer_admin_ || !tenant_.empty()) return "";
+  if (error.code != ErrorCode::forbidden || acts_ == Acts::as_operator) return "";
+  if (operator_ || !tenant_.empty()) return "";
   if (error.details.contains("refused_by") || error.details.contains("provider")) return "";
   const Settings settings = load_settings(environment_);
   if (settings.api_key.empty() || settings.admin_key.empty()) return "";
-  return "; --tenant ID acts with the operator's key";
+  if (std::string_view(error.what()).starts_with("this tenant is suspended"))
+    return "; `sandgate tenants unsuspend` ends that";
+  return acts_ == Acts::for_either ? "; --operator or --tenant ID acts with the operator's key"
+                                   : "; --tenant ID acts with the operator's key";
 }
 
 void Context::each(const std::vector<std::string>& ids,
@@ -73,9 +82,10 @@ void Context::each(const std::vector<std::string>& ids,
 
 // Acting for a tenant requires an operator's key.
 Client Context::client() const {
+  if (operator_) return operator_client();
   const Settings settings = load_settings(environment_);
   const std::string tenant = tenant_.empty() ? settings.tenant : tenant_;
-  return connect(settings, prefer_admin_ || !tenant_.empty(), tenant);
+  return connect(settings, acts_ == Acts::as_operator || !tenant_.empty(), tenant);
 }
 
 Client Context::operator_client() const {

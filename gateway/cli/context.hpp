@@ -26,6 +26,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void on(CLI::App& command, std::function<void()> work);
   // Like on() for commands that need an operator's key: prefers SANDGATE_ADMIN_KEY.
   void on_operator(CLI::App& command, std::function<void()> work);
+  // Like on() for commands that an operator may also want for no tenant: with --operator, client()
+  // is operator_client().
+  void on_either(CLI::App& command, std::function<void()> work);
 
   // client() uses the operator's key for operator commands and with --tenant, otherwise the API
   // key; operator_client() prefers the operator's key, and acts for no tenant but that of --tenant.
@@ -53,7 +56,9 @@ class Context : public std::enable_shared_from_this<Context> {
   void say(const std::string& line) const;
 
  private:
-  void add(CLI::App& command, std::function<void()> work, bool prefer_admin);
+  enum class Acts { for_tenant, for_either, as_operator };
+
+  void add(CLI::App& command, std::function<void()> work, Acts acts);
   void report(const Error& error);
   std::string way_out(const Error& error) const;
   Client connect(Settings settings, bool prefer_admin, const std::string& tenant) const;
@@ -62,7 +67,8 @@ class Context : public std::enable_shared_from_this<Context> {
   Console console_;
   ExitCode& exit_code_;
   bool json_ = false;
-  bool prefer_admin_ = false;
+  Acts acts_ = Acts::for_tenant;
+  bool operator_ = false;  // --operator of a command for either
   std::string url_, tenant_;
 };
 

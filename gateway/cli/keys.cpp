@@ -54,7 +54,7 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
 
 void add_key_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List keys");
-  context->on(*command, [context] {
+  context->on_either(*command, [context] {
     context->show_items(context->client().all("/v1/keys"), [&](const auto& items) {
       Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "REVOKED"});
       for (const Json& key : items)
@@ -70,7 +70,7 @@ void add_revoke(CLI::App& group, const ContextPtr& context) {
   auto id = std::make_shared<std::string>();
   auto* command = group.add_subcommand("revoke", "Revoke a key, effective at once");
   command->add_option("ID", *id, "The key")->required();
-  context->on(*command, [context, id] {
+  context->on_either(*command, [context, id] {
     context->client().remove(key_path(*id));
     context->show(Json{{"revoked", *id}}, [&](const Json&) { context->say("revoked " + *id); });
   });
@@ -86,7 +86,7 @@ void add_rotate(CLI::App& group, const ContextPtr& context) {
   command->add_option("ID", options->id, "The key")->required();
   command->add_option("--grace", options->grace_seconds, "Seconds the old secret still works")
       ->capture_default_str();
-  context->on(*command, [context, options] {
+  context->on_either(*command, [context, options] {
     context->show(context->client().post(key_path(options->id) + "/rotate",
                                          {{"grace_seconds", options->grace_seconds}}),
                   [&](const Json& key) { print_secret(*context, key); });

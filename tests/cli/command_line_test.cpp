@@ -200,12 +200,43 @@ TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
   EXPECT_EQ(refusal(server.url(), {"webhooks", "list"}).find(hint), std::string::npos);
   setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
   EXPECT_TRUE(refusal(server.url(), {"webhooks", "list"}).ends_with(hint));
-  EXPECT_TRUE(refusal(server.url(), {"keys", "list"}).ends_with(hint));
+  EXPECT_TRUE(refusal(server.url(), {"keys", "list"})
+                  .ends_with("; --operator or --tenant ID acts with the operator's key\n"));
   EXPECT_EQ(refusal(server.url(), {"keys", "list", "--tenant", "tn1"}).find(hint),
             std::string::npos);
   EXPECT_NE(server.requests.back().head.find("Bearer sg_operator"), std::string::npos);
   EXPECT_EQ(refusal(server.url(), {"tenants", "list"}).find(hint), std::string::npos);
   unsetenv("SANDGATE_ADMIN_KEY");
+}
+
+TEST(CommandLine, OperatorsKeysAreReachedWithATenantsKeySet) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[],"id":"ky1","secret":"sg_new"})");
+  });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  setenv("SANDGATE_TENANT", "tn1", 1);
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"keys", "list", "--operator"}), 0);
+  EXPECT_EQ(run(server.url(), {"keys", "rotate", "ky1", "--operator"}), 0);
+  EXPECT_EQ(run(server.url(), {"keys", "revoke", "ky1", "--operator"}), 0);
+  testing::internal::GetCapturedStdout();
+  unsetenv("SANDGATE_TENANT");
+  unsetenv("SANDGATE_ADMIN_KEY");
+  for (const auto& request : server.requests) {
+    EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
+    EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
+  }
+}
+
+TEST(CommandLine, ASuspensionIsEndedByReleasing) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(403, R"({"code":"forbidden","detail":
+      "this tenant is suspended: it may only read and delete"})");
+  });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  const std::string text = refusal(server.url(), {"create"});
+  unsetenv("SANDGATE_ADMIN_KEY");
+  EXPECT_TRUE(text.ends_with("; `sandgate tenants unsuspend` ends that\n")) << text;
 }
 
 TEST(CommandLine, AnOperatorsKeyIsMadeForNoTenant) {
