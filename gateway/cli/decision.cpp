@@ -29,6 +29,23 @@ Json candidates_in(const Json& document) {
   return found;
 }
 
+constexpr const char* kNoDeployment =
+    "No deployment is configured. `sandgate deployments set` adds one.";
+
+std::vector<std::string> row_of(const Json& candidate) {
+  return {cell(candidate, "/deployment"),
+          cell(candidate, "/rank"),
+          cell(candidate, "/price_per_hour"),
+          rounded_cell(candidate, "/latency_p50_ms"),
+          health_cell(candidate),
+          reasons(candidate)};
+}
+
+void print_chosen(const Console& console, const Json& decision) {
+  const std::string chosen = printable(cell(decision, "/chosen"));
+  console.out << "chosen: " << (chosen == "-" ? "none" : chosen) << '\n';
+}
+
 }  // namespace
 
 std::vector<std::string> refusals(const Json& problem) {
@@ -43,16 +60,20 @@ std::vector<std::string> refusals(const Json& problem) {
   return lines;
 }
 
+std::string health_cell(const Json& item) {
+  if (!item.value("enabled", true)) return "off";
+  const std::string breaker = cell(item, "/health/breaker");
+  if (breaker == "open") return "failing";
+  if (breaker == "half_open") return "probing";
+  if (breaker != "closed") return breaker;
+  return cell(item, "/health/resting") == "true" ? "resting" : "ok";
+}
+
 void print_decision(const Console& console, const Json& decision) {
   Table table({"DEPLOYMENT", ">RANK", ">PRICE/HOUR", ">P50 MS", "HEALTH", "REJECTED BECAUSE"});
-  for (const Json& candidate : decision.value("candidates", Json::array()))
-    table.add({cell(candidate, "/deployment"), cell(candidate, "/rank"),
-               cell(candidate, "/price_per_hour"), rounded_cell(candidate, "/latency_p50_ms"),
-               cell(candidate, "/health/breaker"), reasons(candidate)});
-  table.print(console, "No deployment is configured. `sandgate deployments set` adds one.");
-  if (!console.terminal) return;
-  const std::string chosen = printable(cell(decision, "/chosen"));
-  console.out << "chosen: " << (chosen == "-" ? "none" : chosen) << '\n';
+  for (const Json& candidate : candidates_in(decision)) table.add(row_of(candidate));
+  table.print(console, kNoDeployment);
+  print_chosen(console, decision);
 }
 
 }  // namespace sandgate::cli

@@ -11,7 +11,11 @@ namespace sandgate::cli {
 // helps. Empty for other documents.
 std::vector<std::string> refusals(const Json& problem);
 
-// Prints why a backend was or would be chosen, one row per candidate.
+// Says how a deployment of /v1/providers or a candidate fares: ok, resting, probing, failing, or
+// off if it is disabled.
+std::string health_cell(const Json& item);
+
+// Prints which backend would be chosen and why: a row per candidate, and a line "chosen: NAME".
 void print_decision(const Console& console, const Json& decision);
 
 }  // namespace sandgate::cli

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "gateway/cli/decision.hpp"
 #include "gateway/cli/deployment_settings.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/provider_trial.hpp"
@@ -26,9 +27,8 @@ void add_deployment_list(CLI::App& group, const ContextPtr& context) {
           {"DEPLOYMENT", "PROVIDER", "ISOLATION", "ENABLED", "HEALTH", ">PRICE/HOUR", ">P50 MS"});
       for (const Json& item : document.value("items", Json::array()))
         table.add({cell(item, "/deployment"), cell(item, "/provider"),
-                   cell(item, "/descriptor/isolation"), cell(item, "/enabled"),
-                   cell(item, "/health/breaker"), cell(item, "/price_per_hour"),
-                   rounded_cell(item, "/latency_p50_ms")});
+                   cell(item, "/descriptor/isolation"), cell(item, "/enabled"), health_cell(item),
+                   cell(item, "/price_per_hour"), rounded_cell(item, "/latency_p50_ms")});
       table.print(context->console(), "No deployments. `sandgate deployments set` adds one.");
     });
   });

@@ -125,7 +125,8 @@ void add_rollback(CLI::App& group, const ContextPtr& context) {
 
 void add_explain(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<CreateOptions>();
-  auto* command = group.add_subcommand("explain", "Show where a sandbox would run, and why");
+  auto* command = group.add_subcommand(
+      "explain", "Show where a sandbox would run, and why; exit code 1: nowhere");
   add_create_options(*command, *options);
   command->add_option("NAME", options->profile, "The profile");
   context->on(*command, [context, options] {
@@ -135,6 +136,7 @@ void add_explain(CLI::App& group, const ContextPtr& context) {
         context->client().post(profile_path(options->profile) + "/explain", {{"request", request}});
     context->show(decision,
                   [&](const Json& document) { print_decision(context->console(), document); });
+    if (decision.value("chosen", Json()).is_null()) context->exit_with(1);
   });
 }
 
