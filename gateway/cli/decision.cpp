@@ -41,6 +41,33 @@ std::vector<std::string> row_of(const Json& candidate) {
           reasons(candidate)};
 }
 
+// What came of the attempts on a deployment, each with its number in the order of all.
+std::string attempts_on(const std::string& deployment, const Json& attempts) {
+  std::string text;
+  size_t number = 0;
+  for (const Json& attempt : attempts) {
+    ++number;
+    if (cell(attempt, "/deployment") != deployment) continue;
+    const std::string code = cell(attempt, "/code");
+    text += (text.empty() ? "" : "; ") + std::to_string(number) + ". " + cell(attempt, "/outcome") +
+            (code == "-" ? "" : " (" + code + ")") + ", " + rounded_cell(attempt, "/duration_ms") +
+            " ms";
+  }
+  return text.empty() ? "-" : text;
+}
+
+// Returns the candidates, and each deployment that was tried without being one of the last
+// decision.
+Json all_considered(const Json& decision, const Json& attempts) {
+  Json all = candidates_in(decision);
+  for (const Json& attempt : attempts) {
+    const std::string name = cell(attempt, "/deployment");
+    const auto is_it = [&](const Json& one) { return cell(one, "/deployment") == name; };
+    if (std::none_of(all.begin(), all.end(), is_it)) all.push_back({{"deployment", name}});
+  }
+  return all;
+}
+
 void print_chosen(const Console& console, const Json& decision) {
   const std::string chosen = printable(cell(decision, "/chosen"));
   console.out << "chosen: " << (chosen == "-" ? "none" : chosen) << '\n';
@@ -74,6 +101,22 @@ void print_decision(const Console& console, const Json& decision) {
   for (const Json& candidate : candidates_in(decision)) table.add(row_of(candidate));
   table.print(console, kNoDeployment);
   print_chosen(console, decision);
+}
+
+void print_placement(const Console& console, const Json& decision) {
+  const Json attempts = decision.value("attempts", Json::array());
+  Table table(
+      {"DEPLOYMENT", ">RANK", ">PRICE/HOUR", ">P50 MS", "HEALTH", "REJECTED BECAUSE", "ATTEMPTS"});
+  for (const Json& candidate : all_considered(decision, attempts)) {
+    std::vector<std::string> row = row_of(candidate);
+    row.push_back(attempts_on(row.front(), attempts));
+    table.add(std::move(row));
+  }
+  table.print(console, kNoDeployment);
+  print_chosen(console, decision);
+  if (decision.contains("shadow"))
+    console.out << "shadow: version " << printable(cell(decision, "/shadow/version")) << ", "
+                << printable(cell(decision, "/shadow/outcome")) << '\n';
 }
 
 }  // namespace sandgate::cli

@@ -18,4 +18,8 @@ std::string health_cell(const Json& item);
 // Prints which backend would be chosen and why: a row per candidate, and a line "chosen: NAME".
 void print_decision(const Console& console, const Json& decision);
 
+// Prints why a sandbox is where it is: likewise, with what came of each attempt, and how the shadow
+// of its channel fared.
+void print_placement(const Console& console, const Json& decision);
+
 }  // namespace sandgate::cli

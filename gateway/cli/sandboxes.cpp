@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/cli/create_options.hpp"
+#include "gateway/cli/decision.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
 
@@ -115,17 +116,23 @@ void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
 void add_sandbox_show(CLI::App& app, const ContextPtr& context) {
   struct Options {
     std::string id;
-    bool refresh = false;
+    bool refresh = false, why = false;
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("show", "Show one sandbox");
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_flag("--refresh", options->refresh, "Ask the backend, not only the registry");
+  auto* refresh =
+      command->add_flag("--refresh", options->refresh, "Ask the backend, not only the registry");
+  command
+      ->add_flag("--why", options->why,
+                 "Show why it runs where it does: what was considered, rejected and tried")
+      ->excludes(refresh);
   context->on(*command, [context, options] {
-    const Json sandbox = context->client().get(sandbox_path(options->id) +
-                                               (options->refresh ? "?refresh=true" : ""));
-    context->show(sandbox,
-                  [&](const Json& document) { print_details(context->console(), document); });
+    const std::string path = sandbox_path(options->id);
+    const char* part = options->why ? "/decision" : options->refresh ? "?refresh=true" : "";
+    const auto print = options->why ? print_placement : print_details;
+    context->show(context->client().get(path + part),
+                  [&](const Json& document) { print(context->console(), document); });
   });
 }
 
