@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <regex>
 
 #include "gateway/app/node_settings.hpp"
 #include "gateway/app/settings_flags.hpp"
@@ -54,7 +55,21 @@ struct BuildOptions {
   bool if_missing = false;
 };
 
+// Whether the name is that of another system than the one that is built.
+bool names_another_release(const std::string& name) {
+  static const std::regex kOthers(
+      "debian-?(?!12([^0-9]|$))[0-9].*|(debian-)?(buster|bullseye|trixie|forky|sid|testing|"
+      "unstable)"
+      "|ubuntu.*");
+  return std::regex_match(name, kOthers);
+}
+
 int build(const SettingsFlags& flags, const BuildOptions& options) {
+  if (names_another_release(options.name))
+    throw Error(
+        ErrorCode::invalid,
+        "what this builds is Debian 12, which the name '" + options.name +
+            "' would hide: choose another, or fetch that system with `sandgate image pull`");
   if (geteuid() != 0)
     throw Error(ErrorCode::forbidden, "only root can build images: run this command with sudo");
   ImageStore store = open_store(settings_of(flags));
@@ -127,9 +142,12 @@ int collect(const SettingsFlags& flags, bool as_json) {
   return 0;
 }
 
-int verify(const SettingsFlags& flags, const std::string& name) {
+int verify(const SettingsFlags& flags, const std::string& name, bool as_json) {
   const bool intact = open_store(settings_of(flags)).verify(name);
-  std::cout << name << (intact ? " is intact\n" : " IS NOT what its digest says\n");
+  if (as_json)
+    std::cout << Json{{"name", name}, {"intact", intact}}.dump(2) << "\n";
+  else
+    std::cout << name << (intact ? " is intact\n" : " IS NOT what its digest says\n");
   return intact ? 0 : 1;
 }
 
@@ -152,7 +170,8 @@ int list(const SettingsFlags& flags, bool as_json) {
 }
 
 void add_build(CLI::App& image, int& exit_code) {
-  CLI::App* command = image.add_subcommand("build", "Make an image from Debian packages (root)");
+  CLI::App* command =
+      image.add_subcommand("build", "Make an image from packages of Debian 12 (root)");
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<BuildOptions>();
   command->add_option("NAME", options->name, "Its name, such as debian-12")->required();
@@ -202,8 +221,7 @@ constexpr Simple kSimple[] = {
      [](const SettingsFlags& flags, const std::string&, bool json) {
        return collect(flags, json);
      }},
-    {"verify", "Compare an image's files with its digest", true,
-     [](const SettingsFlags& flags, const std::string& name, bool) { return verify(flags, name); }},
+    {"verify", "Compare an image's files with its digest", true, verify},
 };
 
 void add_simple(CLI::App& image, const Simple& simple, int& exit_code) {

@@ -78,6 +78,10 @@ def main(home):
 
     image("import", home + "/layout", "first")
     assert "intact" in image("verify", "first")
+    assert json.loads(image("verify", "first", "--json")) == {"name": "first", "intact": True}
+    for name in ("debian-13", "debian13-slim", "debian-120", "trixie", "debian-sid", "ubuntu-24.04"):
+        assert "Debian 12" in image("build", name, code=1), name
+    assert "is there" in image("build", "first", "--if-missing")
     tree = trees + "/" + os.listdir(trees)[0]
     with open(tree + "/hello", "w") as out:
         out.write("two")
