@@ -170,13 +170,14 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
     std::vector<std::string> ids = options->ids;
     if (options->all)
       for (const Json& sandbox : living(client, "?")) ids.push_back(cell(sandbox, "/id"));
-    std::vector<std::string> killed;
+    std::vector<std::string> killed, stopping;
     context->each(ids, [&](const std::string& id) {
-      client.remove(sandbox_path(id));
-      killed.push_back(id);
-      context->say("killed " + id);
+      // 202: its backend cannot be reached, and it ends once that can be.
+      const bool ended = client.call({.method = "DELETE", .path = sandbox_path(id)}).status != 202;
+      (ended ? killed : stopping).push_back(id);
+      context->say((ended ? "killed " : "stopping ") + id);
     });
-    if (context->json()) context->print({{"killed", killed}});
+    if (context->json()) context->print({{"killed", killed}, {"stopping", stopping}});
   });
 }
 

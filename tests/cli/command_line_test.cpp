@@ -166,6 +166,20 @@ TEST(CommandLine, SeveralAreDoneEvenIfOneFails) {
   EXPECT_EQ(server.requests.size(), 9u);
 }
 
+TEST(CommandLine, WhatHasNotEndedYetIsNotCalledKilled) {
+  ScriptedServer server([](const auto& request) {
+    return request.target.ends_with("sb1") ? ScriptedServer::json(204, "")
+                                           : ScriptedServer::json(202, R"({"state":"stopping"})");
+  });
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"kill", "sb1", "sb2"}), 0);
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "killed sb1\nstopping sb2\n");
+  testing::internal::CaptureStdout();
+  EXPECT_EQ(run(server.url(), {"kill", "--json", "sb1", "sb2"}), 0);
+  EXPECT_EQ(Json::parse(testing::internal::GetCapturedStdout()),
+            Json::parse(R"({"killed":["sb1"],"stopping":["sb2"]})"));
+}
+
 TEST(CommandLine, DeploymentsAreTheOperators) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
   setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
