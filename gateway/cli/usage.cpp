@@ -1,7 +1,7 @@
 #include "gateway/cli/usage.hpp"
 
 #include <algorithm>
-#include <set>
+#include <sstream>
 #include <utility>
 
 #include "gateway/cli/table.hpp"
@@ -9,11 +9,11 @@
 namespace sandgate::cli {
 namespace {
 
-std::set<std::string> members_beside_amounts(const Json& items) {
-  std::set<std::string> names;
-  for (const Json& item : items)
-    for (const auto& [name, value] : item.items())
-      if (name != "meters" && name != "cost" && name != "charge") names.insert(name);
+// The columns that tell groups apart, in the order they were asked for.
+std::vector<std::string> groups_of(const std::string& group_by) {
+  std::vector<std::string> names;
+  std::istringstream text(group_by);
+  for (std::string name; std::getline(text, name, ',');) names.push_back(name);
   return names;
 }
 
@@ -25,9 +25,9 @@ std::string meters_text(const Json& amounts) {
   return text;
 }
 
-void print_usage(const Console& console, const Json& usage) {
+void print_usage(const Console& console, const Json& usage, const std::string& group_by) {
   const Json items = usage.value("items", Json::array());
-  const std::set<std::string> groups = members_beside_amounts(items);
+  const std::vector<std::string> groups = groups_of(group_by);
   std::vector<std::string> columns;
   for (std::string name : groups) {
     std::transform(name.begin(), name.end(), name.begin(),
@@ -100,8 +100,9 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
     add("from", options->from);
     add("to", options->to);
     add("currency", options->currency);
-    context->show(context->client().get(path),
-                  [&](const Json& usage) { print_usage(context->console(), usage); });
+    context->show(context->client().get(path), [&](const Json& usage) {
+      print_usage(context->console(), usage, options->group_by);
+    });
   });
 }
 

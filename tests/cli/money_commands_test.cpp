@@ -54,6 +54,16 @@ TEST(MoneyCommands, ShowAllInOne) {
   EXPECT_EQ(server.requests[0].target, "/v1/usage?from=2026-11-01");
 }
 
+TEST(MoneyCommands, GroupInTheOrderThatWasAskedFor) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"currency":"USD","items":[{"day":"2026-11-01",
+      "profile":"p","tenant":null,"metadata.run":"7","cost":"1","charge":"2","meters":{}}]})");
+  });
+  EXPECT_EQ(tell(server.url(), {"usage", "--by", "tenant,profile,metadata.run,day"}).output,
+            "-\tp\t7\t2026-11-01\t1\t2\t\n");
+  EXPECT_EQ(tell(server.url(), {"usage", "--by", "day,profile"}).output, "2026-11-01\tp\t1\t2\t\n");
+}
+
 TEST(MoneyCommands, WriteEveryEvent) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "one line\n"); });
   const Told told =
