@@ -1,5 +1,6 @@
 #include "gateway/cli/budgets.hpp"
 
+#include "gateway/cli/amount.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
 
@@ -70,7 +71,7 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("set", "Set a budget; takes effect at once");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
   command->add_option("NAME", options->name, "The budget")->required();
-  command->add_option("--amount", options->amount, "The amount, such as 100.00")->required();
+  add_amount(*command, "--amount", options->amount, "The amount, such as 100.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--window", options->window, "day, week, month or total")
       ->capture_default_str();
@@ -114,7 +115,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("credit", "Add prepaid money");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
-  command->add_option("AMOUNT", options->amount, "The amount, such as 20.00")->required();
+  add_amount(*command, "AMOUNT", options->amount, "The amount, such as 20.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--reason", options->reason, "Kept in the ledger")->required();
   context->on_operator(*command, [context, options] {

@@ -1,5 +1,6 @@
 #include "gateway/cli/create_options.hpp"
 
+#include "gateway/cli/amount.hpp"
 #include "gateway/cli/pairs.hpp"
 
 namespace sandgate::cli {
@@ -26,7 +27,7 @@ void add_create_options(CLI::App& command, CreateOptions& options) {
   command.add_option("--exclude", options.exclude, "Deployment to avoid; repeatable")
       ->allow_extra_args(false);
   command.add_option("--region", options.region, "Region to run in");
-  command.add_option("--max-cost", options.max_cost_per_hour, "Highest price per hour");
+  add_amount(command, "--max-cost", options.max_cost_per_hour, "Highest price per hour");
 }
 
 Json CreateOptions::body() const {

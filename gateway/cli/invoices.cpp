@@ -1,5 +1,6 @@
 #include "gateway/cli/invoices.hpp"
 
+#include "gateway/cli/amount.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {
@@ -90,7 +91,7 @@ void add_invoice_credit(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("credit", "Credit part of an issued invoice");
   command->add_option("ID", options->id, "The invoice")->required();
-  command->add_option("--amount", options->amount, "In the invoice's currency")->required();
+  add_amount(*command, "--amount", options->amount, "In the invoice's currency")->required();
   command->add_option("--reason", options->reason, "For the tenant to read")->required();
   context->on_operator(*command, [context, options] {
     const Json body{{"amount", options->amount}, {"reason", options->reason}};

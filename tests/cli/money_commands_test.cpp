@@ -64,6 +64,23 @@ TEST(MoneyCommands, GroupInTheOrderThatWasAskedFor) {
   EXPECT_EQ(tell(server.url(), {"usage", "--by", "day,profile"}).output, "2026-11-01\tp\t1\t2\t\n");
 }
 
+TEST(MoneyCommands, RefuseWhatIsNoAmount) {
+  const std::vector<std::vector<const char*>> commands = {
+      {"budgets", "set", "tn1", "b", "--amount"},
+      {"budgets", "credit", "tn1", "--reason", "r"},
+      {"invoices", "credit", "in1", "--reason", "r", "--amount"},
+      {"create", "--max-cost"}};
+  for (const auto& command : commands)
+    for (const char* amount : {"ten", "1,50", "5 USD", "1.", ".5", "1.2.3"}) {
+      std::vector<const char*> words = command;
+      words.push_back(amount);
+      testing::internal::CaptureStderr();
+      EXPECT_EQ(tell("http://127.0.0.1:1", words).exit_code, 2) << amount;
+      const std::string text = testing::internal::GetCapturedStderr();
+      EXPECT_NE(text.find("must be an amount such as 12.50, not"), std::string::npos) << text;
+    }
+}
+
 TEST(MoneyCommands, WriteEveryEvent) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "one line\n"); });
   const Told told =
