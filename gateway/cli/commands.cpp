@@ -60,6 +60,10 @@ bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
   return true;
 }
 
+std::string usage_failure(const CLI::App*, const CLI::Error& error) {
+  return "sandgate: " + cli::printable(error.what()) + "\nRun with --help for more information.\n";
+}
+
 // Exists for --help and completions only: run_command_line() translates it to --help.
 void add_help_command(CLI::App& app) {
   auto* command = app.add_subcommand("help", "Show the help of a command, as its --help does");
@@ -131,6 +135,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
 }
 
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
+  app.failure_message(usage_failure);
   try {
     std::vector<std::string> words = asked_words(argc, argv);
     std::ranges::reverse(words);  // CLI11 expects reverse order

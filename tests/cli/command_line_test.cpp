@@ -62,7 +62,7 @@ TEST(CommandLine, AnUnknownWordIsNamed) {
   EXPECT_EQ(complaint({"exec", "sb1", "ls", "-la"}),
             "sandgate: '-la' is no command or option of 'sandgate exec'; a program that takes "
             "options goes after --");
-  EXPECT_EQ(complaint({"run", "--"}), "COMMAND is required");
+  EXPECT_EQ(complaint({"run", "--"}), "sandgate: COMMAND is required");
   EXPECT_EQ(complaint({"--json", "list"}), "sandgate: '--json' goes after 'sandgate list'");
 }
 
@@ -131,9 +131,11 @@ TEST(CommandLine, NoErrorControlsTheTerminal) {
 }
 
 TEST(CommandLine, WhatIsWrongInTheWordsIsTwo) {
-  EXPECT_EQ(complaint({"run", "--env", "FOO", "--", "true"}), "--env: wants NAME=VALUE, not 'FOO'");
+  EXPECT_EQ(complaint({"run", "--env", "FOO", "--", "true"}),
+            "sandgate: --env: wants NAME=VALUE, not 'FOO'");
+  EXPECT_EQ(complaint({"kill"}), "sandgate: kill: which? Give ids, or --all");
+  EXPECT_EQ(complaint({"create", "--metadata", "a\nb\x1b[31m"}).find('\x1b'), std::string::npos);
   EXPECT_EQ(run(kNobody, {"create", "--metadata", "x"}), 2);
-  EXPECT_EQ(run(kNobody, {"kill"}), 2);
   EXPECT_EQ(run(kNobody, {"cp", "a", "b"}), 2);
   for (const char* seconds : {"-1", "0", "nan", "x", "1e9"})
     EXPECT_EQ(run(kNobody, {"exec", "--timeout", seconds, "sb1", "--", "true"}), 2) << seconds;
