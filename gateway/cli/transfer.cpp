@@ -18,8 +18,23 @@ void trust_named_authorities(CURL* curl) {
   if (file && !file->empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
 }
 
-Error no_answer(const std::string& url, CURLcode code) {
-  std::string line = "no complete answer from " + url + ": " + curl_easy_strerror(code);
+// Whether this is how a TLS port fails that is spoken to in plain text, before any answer.
+bool may_want_tls(CURLcode code) {
+  return code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR ||
+         code == CURLE_UNSUPPORTED_PROTOCOL || code == CURLE_WEIRD_SERVER_REPLY;
+}
+
+std::string other_scheme(const std::string& url, CURLcode code, bool answered) {
+  if (url.starts_with("https://") && code == CURLE_SSL_CONNECT_ERROR)
+    return "; if it does not speak TLS, its address begins with http://";
+  if (url.starts_with("http://") && !answered && may_want_tls(code))
+    return "; if it speaks TLS, its address begins with https://";
+  return "";
+}
+
+Error no_answer(const std::string& url, CURLcode code, bool answered) {
+  std::string line = "no complete answer from " + url + ": " + curl_easy_strerror(code) +
+                     other_scheme(url, code, answered);
   if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
     line += "; set SSL_CERT_FILE to a PEM file with the authority that signed its certificate";
   return Error(ErrorCode::unavailable, line);
@@ -93,7 +108,7 @@ Reply Transfer::run() {
     throw Error(ErrorCode::unavailable, "cannot reach " + url_ +
                                             ": is `sandgate serve` running? Set SANDGATE_URL to "
                                             "the gateway's address");
-  if (code != CURLE_OK) throw no_answer(url_, code);
+  if (code != CURLE_OK) throw no_answer(url_, code, reply_.status != 0);
   return std::move(reply_);
 }
 

@@ -62,6 +62,47 @@ class PrivateServer {
   std::thread thread_;
 };
 
+// Answers one connection in plain text, whatever it says.
+class PlainServer {
+ public:
+  PlainServer() : thread_([this] { serve(); }) {}
+  ~PlainServer() { thread_.join(); }
+  std::string address() const {
+    return "127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
+  }
+
+ private:
+  void serve() {
+    Tcp::socket socket = acceptor_.accept();
+    char bytes[4096];
+    boost::system::error_code failure;
+    socket.read_some(asio::buffer(bytes), failure);
+    asio::write(socket, asio::buffer(std::string("HTTP/1.1 400 Bad Request\r\n\r\n")), failure);
+  }
+
+  asio::io_context io_;
+  Tcp::acceptor acceptor_{io_, {asio::ip::address_v4::loopback(), 0}};
+  std::thread thread_;
+};
+
+std::string complaint_about(const std::string& url) {
+  try {
+    Client(url, Secret("sg_test"), "").get("/v1/keys");
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(TransferTls, TheOtherSchemeIsNamed) {
+  const PlainServer plain;
+  EXPECT_TRUE(complaint_about("https://" + plain.address())
+                  .ends_with("; if it does not speak TLS, its address begins with http://"));
+  PrivateServer server;
+  const std::string text = complaint_about("http" + server.url().substr(5));
+  EXPECT_TRUE(text.ends_with("; if it speaks TLS, its address begins with https://")) << text;
+}
+
 TEST(TransferTls, ANamedAuthorityIsTrusted) {
   PrivateServer server;
   setenv("SSL_CERT_FILE", server.certificate().c_str(), 1);
