@@ -40,12 +40,23 @@ void add_invoice_list(CLI::App& group, const ContextPtr& context) {
 }
 
 void add_invoice_show(CLI::App& group, const ContextPtr& context) {
-  auto id = std::make_shared<std::string>();
+  struct Options {
+    std::string id, format = "text";
+  };
+  auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("show", "Show an invoice and its lines");
-  command->add_option("ID", *id, "The invoice")->required();
-  context->on_operator(*command, [context, id] {
-    context->show(context->client().get(invoice_path(*id)),
-                  [&](const Json& invoice) { print_invoice(*context, invoice); });
+  command->add_option("ID", options->id, "The invoice")->required();
+  command->add_option("--format", options->format, "text, csv for accounting or html for paper")
+      ->check(CLI::IsMember({"text", "csv", "html"}))
+      ->capture_default_str();
+  context->on_operator(*command, [context, options] {
+    const std::string path = invoice_path(options->id);
+    if (options->format == "text")
+      return context->show(context->client().get(path),
+                           [&](const Json& invoice) { print_invoice(*context, invoice); });
+    Call call{.path = path + "." + options->format};
+    call.download = [&](std::string_view bytes) { write_out(context->console().out, bytes); };
+    context->client().call(std::move(call));
   });
 }
 

@@ -102,6 +102,17 @@ TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
             Json::parse(R"({"amount":"2.5","reason":"down"})"));
 }
 
+TEST(MoneyCommands, PrintAnInvoiceAsTableOrPage) {
+  ScriptedServer server([](const auto& request) {
+    return ScriptedServer::of_type("text/plain", request.target + "\n");
+  });
+  EXPECT_EQ(tell(server.url(), {"invoices", "show", "in1", "--format", "csv"}).output,
+            "/v1/invoices/in1.csv\n");
+  EXPECT_EQ(tell(server.url(), {"invoices", "show", "in1", "--format", "html"}).output,
+            "/v1/invoices/in1.html\n");
+  EXPECT_EQ(tell(server.url(), {"invoices", "show", "in1", "--format", "pdf"}).exit_code, 2);
+}
+
 TEST(MoneyCommands, SendAVendorsBillAsItIs) {
   const std::string file = std::filesystem::temp_directory_path() / "bill.csv";
   std::ofstream(file) << "meter,quantity,amount\n";
