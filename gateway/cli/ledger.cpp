@@ -5,8 +5,13 @@
 namespace sandgate::cli {
 namespace {
 
-std::string query_of(const std::string& tenant) {
-  return tenant.empty() ? "" : "?tenant=" + percent_encode(tenant);
+// Leaves out what is empty.
+std::string query_of(std::initializer_list<std::pair<const char*, const std::string&>> parameters) {
+  std::string query;
+  for (const auto& [name, value] : parameters)
+    if (!value.empty())
+      query += (query.empty() ? "?" : "&") + std::string(name) + "=" + percent_encode(value);
+  return query;
 }
 
 void add_balances(CLI::App& group, const ContextPtr& context) {
@@ -15,7 +20,8 @@ void add_balances(CLI::App& group, const ContextPtr& context) {
   command->add_option("--for", *tenant, "Of this tenant's accounts only");
   context->on_operator(*command, [context, tenant] {
     context->show(
-        context->client().get("/v1/ledger/balances" + query_of(*tenant)), [&](const Json& answer) {
+        context->client().get("/v1/ledger/balances" + query_of({{"tenant", *tenant}})),
+        [&](const Json& answer) {
           Table table({"ACCOUNT", "CURRENCY", ">DEBIT", ">CREDIT", ">BALANCE"});
           for (const Json& item : answer.value("items", Json::array()))
             table.add({cell(item, "/account"), cell(item, "/currency"), cell(item, "/debit"),
@@ -27,16 +33,22 @@ void add_balances(CLI::App& group, const ContextPtr& context) {
 
 void add_transfers(CLI::App& group, const ContextPtr& context) {
   struct Options {
-    std::string tenant;
+    std::string tenant, account, from, to;
     size_t most = 50;
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("transfers", "List transfers, oldest first");
   command->add_option("--for", options->tenant, "Of this tenant only");
+  command->add_option("--account", options->account, "To or from this account only");
+  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "End, exclusive");
   command->add_option("--limit", options->most, "Transfers to show")->capture_default_str();
   context->on_operator(*command, [context, options] {
-    const auto found =
-        context->client().all("/v1/ledger" + query_of(options->tenant), options->most);
+    const std::string query = query_of({{"tenant", options->tenant},
+                                        {"account", options->account},
+                                        {"from", options->from},
+                                        {"to", options->to}});
+    const auto found = context->client().all("/v1/ledger" + query, options->most);
     context->show_items(found, [&](const auto& items) {
       Table table({"ID", "AT", "REASON", "ACCOUNT", ">DEBIT", ">CREDIT", "CURRENCY"});
       for (const Json& transfer : items)

@@ -113,6 +113,19 @@ TEST(MoneyCommands, PrintAnInvoiceAsTableOrPage) {
   EXPECT_EQ(tell(server.url(), {"invoices", "show", "in1", "--format", "pdf"}).exit_code, 2);
 }
 
+TEST(MoneyCommands, ShowAPartOfTheLedger) {
+  ScriptedServer server(
+      [](const auto&) { return ScriptedServer::json(200, R"({"items":[],"next_cursor":null})"); });
+  tell(server.url(), {"ledger", "transfers"});
+  tell(server.url(), {"ledger", "transfers", "--for", "tn1", "--account", "tenant:tn1", "--from",
+                      "2026-11-01", "--to", "2026-12-01T00:00:00+01:00"});
+  ASSERT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(server.requests[0].target, "/v1/ledger?limit=100");
+  EXPECT_EQ(server.requests[1].target,
+            "/v1/ledger?tenant=tn1&account=tenant%3Atn1&from=2026-11-01&to="
+            "2026-12-01T00%3A00%3A00%2B01%3A00&limit=100");
+}
+
 TEST(MoneyCommands, SendAVendorsBillAsItIs) {
   const std::string file = std::filesystem::temp_directory_path() / "bill.csv";
   std::ofstream(file) << "meter,quantity,amount\n";
