@@ -1,5 +1,7 @@
 #include "gateway/cli/tenants.hpp"
 
+#include <algorithm>
+
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {
@@ -51,29 +53,51 @@ void print_limits(const Context& context, const Json& limits) {
   table.print(context.console(), "");
 }
 
-void add_limits(CLI::App& app, const ContextPtr& context) {
-  struct Options {
-    std::string tenant;
-    std::optional<int64_t> running, creates, requests;
-    std::optional<double> vcpu;
+struct LimitOptions {
+  std::string tenant;
+  std::optional<int64_t> running, creates, requests;
+  std::optional<double> vcpu;
+  std::vector<std::string> none;  // those to take away
+
+  Json wanted() const;
+};
+
+Json LimitOptions::wanted() const {
+  Json limits = Json::object();
+  if (running) limits["max_running"] = *running;
+  if (vcpu) limits["max_vcpu"] = *vcpu;
+  if (creates) limits["creates_per_minute"] = *creates;
+  if (requests) limits["requests_per_second"] = *requests;
+  for (const std::string& name : none) limits[name] = nullptr;
+  return limits;
+}
+
+void add_limit_options(CLI::App& command, const std::shared_ptr<LimitOptions>& options) {
+  const auto or_none = [&](CLI::Option* option) {
+    std::string name = option->get_lnames().front();
+    const std::string flag = "--no-" + name;
+    std::ranges::replace(name, '-', '_');
+    command
+        .add_flag_callback(
+            flag, [options, name] { options->none.push_back(name); }, "Take this limit away")
+        ->excludes(option);
   };
-  auto options = std::make_shared<Options>();
+  or_none(command.add_option("--max-running", options->running, "Sandboxes at the same time"));
+  or_none(command.add_option("--max-vcpu", options->vcpu, "Processors at the same time"));
+  or_none(command.add_option("--creates-per-minute", options->creates, "Creates in a minute"));
+  or_none(command.add_option("--requests-per-second", options->requests, "Requests in a second"));
+}
+
+void add_limits(CLI::App& app, const ContextPtr& context) {
+  auto options = std::make_shared<LimitOptions>();
   auto* command = app.add_subcommand("limits", "Show or set a tenant's limits");
   command->add_option("TENANT", options->tenant, "The tenant")->required();
-  command->add_option("--max-running", options->running, "Sandboxes at the same time");
-  command->add_option("--max-vcpu", options->vcpu, "Processors at the same time");
-  command->add_option("--creates-per-minute", options->creates, "Creates in a minute");
-  command->add_option("--requests-per-second", options->requests, "Requests in a second");
+  add_limit_options(*command, options);
   context->on_operator(*command, [context, options] {
     const Client client = context->client();
     Json limits = client.get(tenant_path(options->tenant)).value("limits", Json::object());
-    Json wanted = Json::object();
-    if (options->running) wanted["max_running"] = *options->running;
-    if (options->vcpu) wanted["max_vcpu"] = *options->vcpu;
-    if (options->creates) wanted["creates_per_minute"] = *options->creates;
-    if (options->requests) wanted["requests_per_second"] = *options->requests;
     // PUT replaces all limits, so the ones not given keep their current value.
-    if (!wanted.empty()) {
+    if (const Json wanted = options->wanted(); !wanted.empty()) {
       limits.update(wanted);
       limits = client.put(tenant_path(options->tenant) + "/limits", limits).value("limits", limits);
     }

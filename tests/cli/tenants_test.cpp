@@ -1,0 +1,32 @@
+#include <gtest/gtest.h>
+
+#include "tests/cli/scripted_server.hpp"
+#include "tests/cli/told.hpp"
+
+namespace sandgate::cli {
+namespace {
+
+TEST(TenantCommands, ALimitIsTakenAway) {
+  ScriptedServer server([](const auto& request) {
+    if (request.method == "PUT")
+      return ScriptedServer::json(200, R"({"limits":)" + request.body + "}");
+    return ScriptedServer::json(200, R"({"limits":{"max_running":20,"max_vcpu":16}})");
+  });
+  const Told told =
+      tell(server.url(), {"limits", "tn1", "--no-max-vcpu", "--creates-per-minute", "60"});
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(told.output,
+            "max_running\t20\nmax_vcpu\t-\ncreates_per_minute\t60\nrequests_per_second\t-\n");
+  ASSERT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(Json::parse(server.requests[1].body),
+            Json::parse(R"({"max_running":20,"max_vcpu":null,"creates_per_minute":60})"));
+}
+
+TEST(TenantCommands, ALimitIsNotSetAndTakenAway) {
+  EXPECT_EQ(
+      tell("http://127.0.0.1:1", {"limits", "tn1", "--no-max-vcpu", "--max-vcpu", "2"}).exit_code,
+      2);
+}
+
+}  // namespace
+}  // namespace sandgate::cli
