@@ -56,11 +56,11 @@ void add_key_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List keys");
   context->on_either(*command, [context] {
     context->show_items(context->client().all("/v1/keys"), [&](const auto& items) {
-      Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "REVOKED"});
+      Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "REVOKED", "TENANT"});
       for (const Json& key : items)
         table.add({cell(key, "/id"), cell(key, "/name"), cell(key, "/role"),
                    time_cell(key, "/created_at"), time_cell(key, "/expires_at"),
-                   time_cell(key, "/revoked_at")});
+                   time_cell(key, "/revoked_at"), cell(key, "/tenant")});
       table.print(context->console(), "No keys.");
     });
   });

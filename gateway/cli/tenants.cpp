@@ -111,10 +111,10 @@ void add_audit(CLI::App& app, const ContextPtr& context) {
   command->add_option("--limit", *most, "Entries to show")->capture_default_str();
   context->on_operator(*command, [context, most] {
     context->show_items(context->client().all("/v1/audit", *most), [&](const auto& items) {
-      Table table({"AT", "ACTOR", "ACTION", "OBJECT", "REQUEST"});
+      Table table({"AT", "ACTOR", "ACTION", "OBJECT", "REQUEST", "TENANT"});
       for (const Json& entry : items)
         table.add({time_cell(entry, "/at"), cell(entry, "/actor/name"), cell(entry, "/action"),
-                   cell(entry, "/object"), cell(entry, "/request_id")});
+                   cell(entry, "/object"), cell(entry, "/request_id"), cell(entry, "/tenant")});
       table.print(context->console(), "Nothing was changed yet.");
     });
   });

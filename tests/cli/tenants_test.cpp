@@ -28,5 +28,17 @@ TEST(TenantCommands, ALimitIsNotSetAndTakenAway) {
       2);
 }
 
+TEST(TenantCommands, WhoseKeysAndChangesTheyAreIsShown) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[
+      {"id":"a","name":"n","role":"admin","tenant":"tn1","action":"put","object":"o",
+       "actor":{"name":"ops"},"request_id":"rq1"},
+      {"id":"b","name":"n","role":"operator","tenant":null}]})");
+  });
+  EXPECT_EQ(tell(server.url(), {"keys", "list"}).output,
+            "a\tn\tadmin\t-\t-\t-\ttn1\nb\tn\toperator\t-\t-\t-\t-\n");
+  EXPECT_EQ(tell(server.url(), {"audit"}).output, "-\tops\tput\to\trq1\ttn1\n-\t-\t-\t-\t-\t-\n");
+}
+
 }  // namespace
 }  // namespace sandgate::cli
