@@ -3,13 +3,12 @@
 #include "gateway/cli/create_options.hpp"
 #include "gateway/cli/decision.hpp"
 #include "gateway/cli/document_file.hpp"
+#include "gateway/cli/profile_versions.hpp"
 #include "gateway/cli/table.hpp"
 #include "registry/yaml.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-std::string profile_path(const std::string& name) { return "/v1/profiles/" + percent_encode(name); }
 
 std::string name_in(const std::string& text, const std::string& file) {
   const Json document = yaml_to_json(text);
@@ -82,44 +81,15 @@ void add_profile_show(CLI::App& group, const ContextPtr& context) {
   });
 }
 
-void add_diff(CLI::App& group, const ContextPtr& context) {
-  struct Options {
-    std::string name;
-    int64_t from = 0, to = 0;
-  };
-  auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("diff", "Show what changed between two versions");
-  command->add_option("NAME", options->name, "The profile")->required();
-  command->add_option("FROM", options->from, "Version")->required();
-  command->add_option("TO", options->to, "Version")->required();
-  context->on(*command, [context, options] {
-    const Json diff = context->client().get(profile_path(options->name) +
-                                            "/diff?from=" + std::to_string(options->from) +
-                                            "&to=" + std::to_string(options->to));
-    context->show(diff, [&](const Json& document) {
-      Table table({"MEMBER", "FROM", "TO"});
-      for (const Json& change : document.value("items", Json::array()))
-        table.add({cell(change, "/path"), cell(change, "/from"), cell(change, "/to")});
-      table.print(context->console(), "The versions are equal.");
-    });
-  });
-}
-
-void add_rollback(CLI::App& group, const ContextPtr& context) {
-  struct Options {
-    std::string name;
-    int64_t version = 0;
-  };
-  auto options = std::make_shared<Options>();
-  auto* command = group.add_subcommand("rollback", "Point stable back at an earlier version");
-  command->add_option("NAME", options->name, "The profile")->required();
-  command->add_option("VERSION", options->version, "The version")->required();
-  context->on(*command, [context, options] {
-    const Json channel = context->client().post(profile_path(options->name) + "/rollback",
-                                                {{"version", options->version}});
-    context->show(channel, [&](const Json&) {
-      context->say(options->name + "@stable is version " + std::to_string(options->version));
-    });
+void add_profile_remove(CLI::App& group, const ContextPtr& context) {
+  auto name = std::make_shared<std::string>();
+  auto* command =
+      group.add_subcommand("remove", "Archive a profile; what runs and its versions stay");
+  command->add_option("NAME", *name, "The profile")->required();
+  context->on(*command, [context, name] {
+    context->client().remove(profile_path(*name));
+    context->show(Json{{"removed", *name}},
+                  [&](const Json&) { context->say("profile " + *name + " is removed"); });
   });
 }
 
@@ -148,9 +118,9 @@ void add_profile_commands(CLI::App& app, const ContextPtr& context) {
   add_apply(*group, context);
   add_profile_list(*group, context);
   add_profile_show(*group, context);
-  add_diff(*group, context);
-  add_rollback(*group, context);
+  add_profile_version_commands(*group, context);
   add_explain(*group, context);
+  add_profile_remove(*group, context);
 }
 
 }  // namespace sandgate::cli
