@@ -12,6 +12,7 @@
 #include "gateway/cli/invoices.hpp"
 #include "gateway/cli/keys.hpp"
 #include "gateway/cli/ledger.hpp"
+#include "gateway/cli/network.hpp"
 #include "gateway/cli/ports.hpp"
 #include "gateway/cli/prices.hpp"
 #include "gateway/cli/profiles.hpp"
@@ -116,6 +117,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   cli::add_shell_command(app, context);
   cli::add_copy_command(app, context);
   cli::add_port_commands(app, context);
+  cli::add_network_commands(app, context);
   cli::add_profile_commands(app, context);
   cli::add_secret_commands(app, context);
   cli::add_deployment_commands(app, context);
