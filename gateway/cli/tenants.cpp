@@ -46,6 +46,24 @@ void add_suspension(CLI::App& group, const ContextPtr& context, const std::strin
   });
 }
 
+void add_rename(CLI::App& group, const ContextPtr& context) {
+  struct Options {
+    std::string id, name;
+  };
+  auto options = std::make_shared<Options>();
+  auto* command = group.add_subcommand("rename", "Give a tenant another name");
+  command->add_option("ID", options->id, "The tenant")->required();
+  command->add_option("NAME", options->name, "Its new name")->required();
+  context->on_operator(*command, [context, options] {
+    const Reply reply = context->client().call({.method = "PATCH",
+                                                .path = tenant_path(options->id),
+                                                .json = Json{{"name", options->name}}});
+    context->show(reply.json(), [&](const Json& tenant) {
+      context->say(options->id + " is called " + cell(tenant, "/name"));
+    });
+  });
+}
+
 void print_limits(const Context& context, const Json& limits) {
   Table table({"LIMIT", ">VALUE"});
   for (const char* name : {"max_running", "max_vcpu", "creates_per_minute", "requests_per_second"})
@@ -127,6 +145,7 @@ void add_tenant_commands(CLI::App& app, const ContextPtr& context) {
   group->require_subcommand(1);
   add_tenant_create(*group, context);
   add_tenant_list(*group, context);
+  add_rename(*group, context);
   add_suspension(*group, context, "suspend", "Refuse a tenant's creates and execs", true);
   add_suspension(*group, context, "unsuspend", "Allow a tenant's creates and execs again", false);
   add_limits(app, context);

@@ -6,6 +6,15 @@
 namespace sandgate::cli {
 namespace {
 
+TEST(TenantCommands, ATenantIsRenamed) {
+  ScriptedServer server(
+      [](const auto& request) { return ScriptedServer::json(200, request.body); });
+  EXPECT_EQ(tell(server.url(), {"tenants", "rename", "tn1", "Acme"}).output,
+            "tn1 is called Acme\n");
+  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target, "PATCH /v1/tenants/tn1");
+  EXPECT_EQ(Json::parse(server.requests[0].body), (Json{{"name", "Acme"}}));
+}
+
 TEST(TenantCommands, ALimitIsTakenAway) {
   ScriptedServer server([](const auto& request) {
     if (request.method == "PUT")
