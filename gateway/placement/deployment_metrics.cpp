@@ -5,17 +5,11 @@ namespace {
 
 constexpr const char* kCreates = "sandgate_creates_total";
 
-std::string outcome_label(size_t outcome) {
-  const std::string_view word =
-      outcome == 0 ? "created" : to_string(static_cast<ErrorCode>(outcome - 1));
-  return ",outcome=\"" + std::string(word) + "\"";
-}
-
 template <class Counts>
 void render_creates(MetricText& out, const DeploymentKey& deployment, const Counts& counts) {
-  for (size_t outcome = 0; outcome < counts.size(); ++outcome)
-    if (counts[outcome] > 0)
-      out.sample(kCreates, deployment_label(deployment) + outcome_label(outcome), counts[outcome]);
+  for (const auto& [outcome, count] : counts)
+    out.sample(kCreates, deployment_label(deployment) + ",outcome=\"" + std::string(outcome) + "\"",
+               count);
 }
 
 }  // namespace
@@ -27,7 +21,7 @@ std::string deployment_label(const DeploymentKey& key) {
 void CreateCounts::count(const DeploymentKey& deployment, std::optional<ErrorCode> failure) {
   std::lock_guard lock(mutex_);
   auto& counts = deployment.tenant ? tenants_ : counts_[deployment.name];
-  ++counts[failure ? static_cast<size_t>(*failure) + 1 : 0];
+  ++counts[failure ? to_string(*failure) : "created"];
 }
 
 void CreateCounts::forget_unless(const std::function<bool(const DeploymentKey&)>& exists) {

@@ -1,10 +1,11 @@
 #pragma once
-#include <array>
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/metric_text.hpp"
@@ -25,12 +26,11 @@ class CreateCounts {
   void render(MetricText& out) const;
 
  private:
-  static constexpr size_t kOutcomes = static_cast<size_t>(ErrorCode::timeout) + 2;
+  using Counts = std::map<std::string_view, uint64_t>;  // by outcome
 
   mutable std::mutex mutex_;
-  // By deployment, without tenants; the first outcome is a success, then come the codes.
-  std::map<std::string, std::array<uint64_t, kOutcomes>> counts_;
-  std::array<uint64_t, kOutcomes> tenants_{};
+  std::map<std::string, Counts> counts_;  // by deployment, without tenants'
+  Counts tenants_;
 };
 
 }  // namespace sandgate
