@@ -20,20 +20,22 @@ constexpr std::string_view kCodeNames[] = {"code", "type", "reason", "error_code
 constexpr size_t kMaxErrorBody = 64 << 10;
 constexpr int kBeyondFile = 416;
 constexpr auto kFileSilence = std::chrono::seconds(60);
-constexpr auto kMaxRetryAfter = std::chrono::seconds(3600);
+constexpr std::chrono::milliseconds kMaxRetryAfter = std::chrono::hours(1);
 
-std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text) {
-  int64_t seconds = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+// Reads a number in `unit`, or a date.
+std::optional<std::chrono::milliseconds> time_to_wait(const std::string& text,
+                                                      std::chrono::milliseconds unit) {
+  constexpr std::chrono::milliseconds kNone{0};
+  int64_t units = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), units);
   const bool is_number = end == text.data() + text.size() && failure != std::errc::invalid_argument;
-  if (is_number && failure == std::errc::result_out_of_range) {
-    seconds = text.front() == '-' ? 0 : kMaxRetryAfter.count();
-  } else if (!is_number) {
-    const time_t date = curl_getdate(text.c_str(), nullptr);
-    if (date < 0) return std::nullopt;
-    seconds = date - std::time(nullptr);
-  }
-  return std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxRetryAfter.count()));
+  if (is_number && failure == std::errc::result_out_of_range)
+    return text.front() == '-' ? kNone : kMaxRetryAfter;
+  if (is_number) return unit * std::clamp<int64_t>(units, 0, kMaxRetryAfter / unit);
+  const time_t date = curl_getdate(text.c_str(), nullptr);
+  if (date < 0) return std::nullopt;
+  const std::chrono::seconds left(date - std::time(nullptr));
+  return std::clamp<std::chrono::milliseconds>(left, kNone, kMaxRetryAfter);
 }
 
 ErrorCode code_of(int status) {
@@ -131,15 +133,20 @@ Error named(Error error, const std::string& provider) {
 
 }  // namespace
 
-// Some vendors append the name of a limit ("Retry-After-create"); the longest wait satisfies all.
+// Some vendors append the name of a limit ("Retry-After-create") or send the time in milliseconds
+// as well ("retry-after-ms"); the longest wait satisfies all.
 std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers) {
   constexpr std::string_view kName = "Retry-After";
+  constexpr std::chrono::milliseconds kMillisecond{1}, kSecond{1000};
   std::optional<std::chrono::milliseconds> longest;
-  for (const auto& [name, value] : headers) {
+  for (const auto& field : headers) {
+    const auto& [name, value] = field;
     const HttpFields begin{{name.substr(0, kName.size()), ""}};
     const bool named =
         find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
-    if (named) longest = std::max(longest, time_to_wait(value));
+    if (!named) continue;
+    const bool in_millis = find_field({field}, "Retry-After-Ms").has_value();
+    longest = std::max(longest, time_to_wait(value, in_millis ? kMillisecond : kSecond));
   }
   return longest;
 }

@@ -44,8 +44,8 @@ struct RestCall {
   void sends_file(ByteSource& bytes);
 };
 
-// The time to wait that a reply's Retry-After (seconds or a date) asks for, at most an hour; empty:
-// none, or not understood.
+// The time to wait that a reply's Retry-After (seconds or a date) or Retry-After-Ms asks for, at
+// most an hour; empty: none, or not understood.
 std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& headers);
 
 // A part of a file that a server sends, and the header fields of the answer. Without bytes the file
@@ -55,7 +55,7 @@ struct FilePart {
   std::unique_ptr<ByteSource> bytes;
 };
 
-// Maps an unsuccessful status to an Error. Retry-After (seconds or a date) is honoured, up to 1 h.
+// Maps an unsuccessful status to an Error with the time of retry_after_of().
 // 400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
 // 402 no_capacity · 404 410 not_found (unavailable for a page of HTML) · 405 501 unsupported · 408
 // timeout · 409 conflict · 413 too_large · 429 rate_limited · 507 quota_exceeded · everything else

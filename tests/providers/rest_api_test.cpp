@@ -40,6 +40,15 @@ TEST(RestApi, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(after("-99999999999999999999"), std::chrono::seconds(0));
 }
 
+TEST(RestApi, RetryAfterMsIsInMilliseconds) {
+  const auto after = [](HttpFields fields) {
+    return error_of_status("x", 429, std::move(fields)).retry_after;
+  };
+  EXPECT_EQ(after({{"retry-after-ms", "1500"}}), std::chrono::milliseconds(1500));
+  EXPECT_EQ(after({{"Retry-After-Ms", "1500"}, {"Retry-After", "2"}}), std::chrono::seconds(2));
+  EXPECT_EQ(after({{"retry-after-ms", "99999999999"}}), std::chrono::hours(1));
+}
+
 TEST(RestApi, TheLongestOfSeveralTimesToWaitCounts) {
   const Error error = error_of_status(
       "x", 429, {{"Retry-After-Create", "7"}, {"retry-after", "3"}, {"Retry-Afterwards", "9"}});
