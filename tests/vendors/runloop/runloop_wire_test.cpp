@@ -24,6 +24,15 @@ TEST(RunloopWire, SizesAreRoundedUpToWhatThereIs) {
   EXPECT_EQ(granted({1250, 4097, 1}), (Resources{2000, 6144, 2}));
 }
 
+// The vendor refuses more than eight times the cores.
+TEST(RunloopWire, MuchMemoryBringsItsCores) {
+  EXPECT_EQ(granted({250, 4096, 2}), (Resources{500, 4096, 2}));
+  EXPECT_EQ(granted({250, 4097, 2}), (Resources{1000, 6144, 2}));
+  EXPECT_EQ(granted({1000, 8192, 2}), (Resources{1000, 8192, 2}));
+  EXPECT_EQ(granted({1000, 8193, 2}), (Resources{2000, 10'240, 2}));
+  EXPECT_EQ(granted({1000, 65'536, 2}), (Resources{8000, 65'536, 2}));
+}
+
 TEST(RunloopWire, ACreateCarriesOurIdAndThePolicy) {
   CreateSpec spec{.sandbox_id = "sb1", .image = "tools", .ttl = std::chrono::hours(30)};
   // Nothing lets out nothing unless a policy for it is set up.
