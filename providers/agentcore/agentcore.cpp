@@ -2,6 +2,7 @@
 
 #include "gateway/core/random.hpp"
 #include "providers/agentcore/aws_event_stream.hpp"
+#include "providers/only_size.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/shell/shell_command.hpp"
 #include "providers/shell/spooled_process.hpp"
@@ -43,6 +44,10 @@ Descriptor AgentcoreProvider::descriptor() const {
   descriptor.controls.insert(settings_.rules.is_open ? Control::network_allow
                                                      : Control::network_deny);
   return descriptor;
+}
+
+Resources AgentcoreProvider::granted(const Resources& asked) const {
+  return only_size(settings_.limits, asked);
 }
 
 std::string AgentcoreProvider::interpreter_path() const {

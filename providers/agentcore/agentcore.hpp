@@ -24,6 +24,7 @@ class AgentcoreProvider : public ShellProvider {
   AgentcoreProvider(HttpClient& http, asio::any_io_executor executor, AgentcoreSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::vector<BackendSandbox>> list() override;

@@ -2,6 +2,7 @@
 
 #include "gateway/core/random.hpp"
 #include "providers/agentcore/agentcore_runtime_process.hpp"
+#include "providers/only_size.hpp"
 
 namespace sandgate {
 namespace {
@@ -48,6 +49,10 @@ Descriptor AgentcoreRuntimeProvider::descriptor() const {
                     "commands, with their environment and what is uploaded, are in the runtime's "
                     "log"},
           .fixed_life = std::chrono::seconds(settings_.limits.max_ttl_seconds)};
+}
+
+Resources AgentcoreRuntimeProvider::granted(const Resources& asked) const {
+  return only_size(settings_.limits, asked);
 }
 
 std::string AgentcoreRuntimeProvider::path(const char* operation) const {

@@ -29,6 +29,7 @@ class AgentcoreRuntimeProvider : public ShellProvider {
                            AgentcoreRuntimeSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;

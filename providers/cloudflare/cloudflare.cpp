@@ -3,6 +3,7 @@
 #include "gateway/core/random.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/cloudflare/cloudflare_process.hpp"
+#include "providers/only_size.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate {
@@ -57,11 +58,7 @@ Descriptor CloudflareProvider::descriptor() const {
 
 // Every container is the worker's instance type.
 Resources CloudflareProvider::granted(const Resources& asked) const {
-  const DescriptorLimits& type = settings_.limits;
-  return {.milli_vcpu = type.max_milli_vcpu,
-          .memory_mib = type.max_memory_mib,
-          .disk_gib = type.max_disk_gib,
-          .processes = asked.processes};
+  return only_size(settings_.limits, asked);
 }
 
 Task<void> CloudflareProvider::write(std::string id, std::string name, std::string bytes) {

@@ -1,6 +1,7 @@
 #include "providers/sprites/sprites.hpp"
 
 #include "providers/named_create.hpp"
+#include "providers/only_size.hpp"
 #include "providers/sprites/sprites_input.hpp"
 #include "providers/sprites/sprites_process.hpp"
 
@@ -45,6 +46,13 @@ Descriptor SpritesProvider::descriptor() const {
           .limits = settings_.limits,
           .notes = {"processors and disk are the vendor's fixed size",
                     "the vendor ends no sandbox by itself"}};
+}
+
+// Only the memory is limited to what is asked, by a policy.
+Resources SpritesProvider::granted(const Resources& asked) const {
+  Resources size = only_size(settings_.limits, asked);
+  size.memory_mib = asked.memory_mib;
+  return size;
 }
 
 Task<void> SpritesProvider::configure(std::string id, CreateSpec spec) {

@@ -21,6 +21,7 @@ class SpritesProvider : public LiveInputProvider {
   SpritesProvider(HttpClient& http, asio::any_io_executor executor, SpritesSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
