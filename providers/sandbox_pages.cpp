@@ -36,10 +36,12 @@ Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
     RestCall call{.path = path + next, .room = room.bytes()};
     const Json document = co_await api.call(std::move(call));
     SandboxPage page = read(document);
-    room.take_entries(page.sandboxes.size());
-    for (BackendSandbox& sandbox : page.sandboxes)
-      if (sandbox.state != BackendState::gone && !sandbox.sandbox_id.empty())
-        all.push_back(std::move(sandbox));
+    room.take_entries(page.sandboxes.size() + page.remains.size());
+    std::erase_if(page.sandboxes, [](const auto& one) { return one.state == BackendState::gone; });
+    for (BackendSandbox& one : page.remains) one.state = BackendState::gone;
+    for (auto* found : {&page.sandboxes, &page.remains})
+      for (BackendSandbox& one : *found)
+        if (!one.sandbox_id.empty()) all.push_back(std::move(one));
     next = std::move(page.next);
   } while (!next.empty());
   co_return all;

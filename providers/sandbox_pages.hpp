@@ -10,7 +10,8 @@ namespace sandgate {
 
 // One page of a vendor's list of sandboxes.
 struct SandboxPage {
-  std::vector<BackendSandbox> sandboxes;  // all entries of the page
+  std::vector<BackendSandbox> sandboxes;  // all entries of the page but `remains`
+  std::vector<BackendSandbox> remains;  // of sandboxes that ended by themselves, until removed
   std::string next;  // added to the query for the next page ("&cursor=…"); empty: last page
 };
 
@@ -39,8 +40,8 @@ class ListRoom {
   size_t entries_, bytes_;
 };
 
-// Reads all pages of `path`, a GET whose path has a query. Returns the sandboxes that carry a
-// Sandgate id and are not gone.
+// Reads all pages of `path`, a GET whose path has a query. Returns what carries a Sandgate id: the
+// sandboxes that are not gone, and the remains as gone.
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read);
 // The same within a larger listing's limits. `room` must outlive the task.

@@ -114,11 +114,7 @@ Task<std::optional<BackendSandbox>> BlaxelProvider::find_by_tag(std::string sand
 }
 
 Task<std::vector<BackendSandbox>> BlaxelProvider::list() {
-  std::vector<BackendSandbox> failed;
-  auto read = [&failed](const Json& document) { return blaxel::to_page(document, failed); };
-  auto all = co_await list_pages(api_, "/sandboxes?limit=200", read);
-  all.insert(all.end(), failed.begin(), failed.end());
-  co_return all;
+  return list_pages(api_, "/sandboxes?limit=200", &blaxel::to_page);
 }
 
 Task<void> BlaxelProvider::kill(std::string id) {

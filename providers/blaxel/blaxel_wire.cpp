@@ -94,12 +94,11 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
+SandboxPage to_page(const Json& document) {
   SandboxPage page;
   for (const Json& item : list_of("blaxel", document, "data")) {
     Box box = to_box(item);
-    const bool left = box.failed && !box.sandbox.sandbox_id.empty();
-    (left ? failed : page.sandboxes).push_back(std::move(box.sandbox));
+    (box.failed ? page.remains : page.sandboxes).push_back(std::move(box.sandbox));
   }
   page.next = next_query("cursor", text_of(document.value("meta", Json()), "nextCursor"));
   return page;

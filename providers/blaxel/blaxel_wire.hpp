@@ -31,8 +31,8 @@ struct Box {
   bool failed = false;  // its record stays until it is deleted
 };
 Box to_box(const Json& document);
-// Reads one page of the list. Failed sandboxes of Sandgate are added to `failed`, as gone.
-SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
+// Reads one page of the list. Failed sandboxes are remains.
+SandboxPage to_page(const Json& document);
 
 // Returns a sandbox's document, to be written back, with a time to live that ends `ttl` after
 // `now`. The vendor counts it from the creation.

@@ -107,11 +107,7 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find_by_tag(std::string san
 }
 
 Task<std::vector<BackendSandbox>> DaytonaProvider::list() {
-  std::vector<BackendSandbox> failed;
-  auto read = [&failed](const Json& document) { return daytona::to_page(document, failed); };
-  auto all = co_await list_pages(api_, "/sandbox?limit=200", read);
-  all.insert(all.end(), failed.begin(), failed.end());
-  co_return all;
+  return list_pages(api_, "/sandbox?limit=200", &daytona::to_page);
 }
 
 Task<void> DaytonaProvider::kill(std::string id) {

@@ -80,16 +80,14 @@ Box to_box(const Json& document) {
   });
 }
 
-SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed) {
+SandboxPage to_page(const Json& document) {
   SandboxPage page;
   // Older versions answer with the array itself.
   const Json items = document.is_object() ? field_of(document, "items") : document;
   if (!items.is_array()) throw Error(ErrorCode::unavailable, "daytona sent no list");
   for (const Json& item : items) {
     Box box = to_box(item);
-    if (box.failed) box.sandbox.state = BackendState::gone;
-    const bool left = box.failed && !box.sandbox.sandbox_id.empty();
-    (left ? failed : page.sandboxes).push_back(std::move(box.sandbox));
+    (box.failed ? page.remains : page.sandboxes).push_back(std::move(box.sandbox));
   }
   page.next = next_query("cursor", text_of(document, "nextCursor"));
   return page;

@@ -31,8 +31,8 @@ struct Box {
   std::string toolbox_url;  // without the sandbox's id
 };
 Box to_box(const Json& document);
-// Reads one page of the list. Failed sandboxes of Sandgate are added to `failed`, as gone.
-SandboxPage to_page(const Json& document, std::vector<BackendSandbox>& failed);
+// Reads one page of the list. Failed sandboxes are remains.
+SandboxPage to_page(const Json& document);
 
 // error_of_status, except that a 403 is no_capacity for a limit of the account and invalid for a
 // file that the toolbox may not touch.

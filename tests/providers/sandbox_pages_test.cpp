@@ -38,6 +38,24 @@ TEST(SandboxPages, AreReadToTheLast) {
                                                       "GET http://x/boxes?limit=2&cursor=1%262"}));
 }
 
+TEST(SandboxPages, WhatIsLeftOfEndedSandboxesIsListedAsGone) {
+  const auto left = [](const Json& document) {
+    SandboxPage page = read(document);
+    std::swap(page.sandboxes, page.remains);
+    return page;
+  };
+  test::ScriptedClient client;
+  client.always({200, {}, R"({"items":["a","foreign"]})"});
+  RestApi api(client, {.provider = "x", .base_url = "http://x"});
+  const auto listed = test::run(list_pages(api, "/boxes?limit=2", left));
+  ASSERT_EQ(listed.size(), 1U);
+  EXPECT_EQ(listed[0].backend_id, "a");
+  EXPECT_EQ(listed[0].state, BackendState::gone);
+  ListRoom room("x", 1, 1);
+  auto listing = attempt(list_pages(api, "/boxes?limit=2", left, room));
+  EXPECT_TRUE(std::holds_alternative<Error>(test::run(std::move(listing)))) << "they take room too";
+}
+
 TEST(SandboxPages, AListWithoutAnEndIsAnError) {
   test::ScriptedClient client;
   client.always({200, {}, R"({"items":[],"next":"again"})"});
