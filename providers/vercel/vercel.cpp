@@ -100,8 +100,12 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
   const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
   auto box = co_await create_named(api_, std::move(call), kVercelTaken, &vercel::to_box, named);
   remember(*box);
-  const vercel::Box ready = co_await running(std::move(*box));
-  co_return ready.sandbox;
+  auto outcome = co_await attempt(running(std::move(*box)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (error->code == ErrorCode::no_capacity) co_await kill(spec.sandbox_id);
+    throw *error;
+  }
+  co_return std::move(std::get<vercel::Box>(outcome).sandbox);
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {

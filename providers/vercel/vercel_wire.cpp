@@ -131,7 +131,9 @@ SandboxPage to_page(const Json& document) {
   SandboxPage page;
   for (const Json& item : list_of("vercel", document, "sandboxes")) {
     const Json answer{{"sandbox", item}};
-    page.sandboxes.push_back(to_box(answer).sandbox);
+    Box box = to_box(answer);
+    const bool ended = box.sandbox.state == BackendState::gone;
+    (ended ? page.remains : page.sandboxes).push_back(std::move(box.sandbox));
   }
   page.next = next_query("cursor", text_of(document.value("pagination", Json()), "next"));
   return page;

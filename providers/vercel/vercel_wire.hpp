@@ -43,7 +43,7 @@ struct Box {
 };
 // Reads {"sandbox": …, "session": …}; the session may be missing.
 Box to_box(const Json& document);
-// Reads one page of the list.
+// Reads one page of the list. Ended sandboxes without a saved disk are remains.
 SandboxPage to_page(const Json& document);
 BackendSnapshot to_snapshot(const Json& document);
 

@@ -38,6 +38,42 @@ TEST(VercelTerminal, NothingGoesOutInTheClear) {
   EXPECT_NE(refusal(local, "ws://127.0.0.1:1/tty"), not_told) << "neither does the API";
 }
 
+class VercelAccount : public testing::Test {
+ protected:
+  HttpReply box(const char* status) const {
+    return {200, {}, Json{{"sandbox", entry(status)}}.dump()};
+  }
+  Json entry(const char* status) const {
+    return {{"name", "sb1"}, {"status", status}, {"tags", {{"sandgate_id", "sb1"}}}};
+  }
+
+  LiveLoop loop_;
+  ScriptedClient client_;
+  const std::shared_ptr<VercelProvider> provider_ =
+      std::make_shared<VercelProvider>(client_, loop_.executor(), VercelSettings{});
+};
+
+TEST_F(VercelAccount, WhatFailedRunsNoMoreAndIsLeftToBeKilled) {
+  for (const char* status : {"failed", "aborted", "stopped"}) {
+    client_.always(box(status));
+    EXPECT_FALSE(loop_.run(provider_->find("sb1"))) << status;
+    const Json page{{"sandboxes", Json::array({entry(status)})}};
+    client_.always({200, {}, page.dump()});
+    const auto listed = loop_.run(provider_->list());
+    ASSERT_EQ(listed.size(), 1u) << status;
+    EXPECT_EQ(listed[0].state, BackendState::gone);
+  }
+}
+
+TEST_F(VercelAccount, WhatCannotStartIsGivenUpAndRemoved) {
+  client_.script({box("pending"), box("failed"), {200, {}, "{}"}, {200, {}, "{}"}});
+  CreateSpec spec{.sandbox_id = "sb1"};
+  const auto outcome = loop_.run(attempt(provider_->create(std::move(spec))));
+  ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+  EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::no_capacity);
+  EXPECT_EQ(client_.last().method, "DELETE");
+}
+
 const VendorLine& vercel() {
   const auto& lines = vendor_lines();
   return *std::ranges::find(lines, "vercel", &VendorLine::name);
