@@ -112,9 +112,9 @@ Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) 
     const Json& items = list_of("opensandbox", document, "items");
     room.take_entries(items.size());
     for (const Json& item : items) {
-      BackendSandbox sandbox = opensandbox::to_box(item, settings_.rules).sandbox;
-      const bool ours = !sandbox.sandbox_id.empty() && sandbox.state != BackendState::gone;
-      if (ours) all.push_back(std::move(sandbox));
+      opensandbox::Box box = opensandbox::to_box(item, settings_.rules);
+      const bool is_there = box.failed || box.sandbox.state != BackendState::gone;
+      if (is_there && !box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
     }
     if (!opensandbox::has_next_page(document)) break;
   }
@@ -125,7 +125,7 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find_by_tag(std::string
   const std::string pair = std::string(kSandboxTag) + "=" + sandbox_id;
   const auto found = co_await pages("&metadata=" + percent_encode(pair));
   for (const auto& sandbox : found)
-    if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
+    if (sandbox.sandbox_id == sandbox_id && sandbox.state != BackendState::gone) co_return sandbox;
   co_return std::nullopt;
 }
 

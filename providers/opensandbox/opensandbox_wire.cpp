@@ -61,7 +61,8 @@ Box to_box(const Json& document, const BoxRules& rules) {
     const std::string state = document.at("status").at("state").get<std::string>();
     box.running = state == "Running";
     box.paused = state == "Paused";
-    if (state == "Failed" || state == "Stopping" || state == "Terminated")
+    box.failed = state == "Failed";
+    if (box.failed || state == "Stopping" || state == "Terminated")
       box.sandbox.state = BackendState::gone;
     if (state == "Pausing" || box.paused) {
       box.sandbox.state = BackendState::paused;

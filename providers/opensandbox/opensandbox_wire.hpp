@@ -26,6 +26,7 @@ Json to_create(const CreateSpec& spec, const BoxRules& rules);
 struct Box {
   BackendSandbox sandbox;
   bool running = false, paused = false;  // neither: in a transition, or gone
+  bool failed = false;  // it stays until it is deleted
 };
 Box to_box(const Json& document, const BoxRules& rules);
 

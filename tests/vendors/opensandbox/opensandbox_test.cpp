@@ -47,6 +47,23 @@ HttpReply answer_of_server(std::string body, int status = 200) {
   return {status, {}, std::move(body)};
 }
 
+TEST(OpenSandboxServer, WhatFailedRunsNoMoreAndIsLeftToBeKilled) {
+  LiveLoop loop;
+  ScriptedClient client;
+  const auto provider =
+      std::make_shared<OpenSandboxProvider>(client, loop.executor(), OpenSandboxSettings{});
+  Json items = Json::array();
+  for (const char* state : {"Failed", "Terminated"})
+    items.push_back(
+        {{"id", state}, {"metadata", {{"sandgate_id", "sb1"}}}, {"status", {{"state", state}}}});
+  client.always(answer_of_server(Json{{"items", items}}.dump()));
+  const auto listed = loop.run(provider->list());
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].backend_id, "Failed");
+  EXPECT_EQ(listed[0].state, BackendState::gone);
+  EXPECT_FALSE(loop.run(provider->find_by_tag("sb1")));
+}
+
 TEST(OpenSandboxServer, ASnapshotThatFailedIsFoundSoThatItIsRemoved) {
   LiveLoop loop;
   ScriptedClient client;
