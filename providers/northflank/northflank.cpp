@@ -1,6 +1,7 @@
 #include "providers/northflank/northflank.hpp"
 
 #include "providers/growing_pause.hpp"
+#include "providers/named_create.hpp"
 #include "providers/northflank/northflank_process.hpp"
 
 namespace sandgate {
@@ -9,6 +10,8 @@ namespace {
 // Polls slowly: an account has a thousand requests per hour.
 constexpr auto kFirstNorthflankLook = std::chrono::milliseconds(300),
                kLastNorthflankLook = std::chrono::milliseconds(3000);
+
+constexpr ErrorCode kNorthflankTaken[] = {ErrorCode::conflict};
 
 // A list takes one request for each hundred services.
 constexpr auto kNorthflankList = std::chrono::seconds(120);
@@ -71,8 +74,12 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   RestCall call{.method = "POST",
                 .path = "/v1/" + project_path() + "/services/deployment",
                 .json = northflank::to_create(spec, settings_.rules)};
-  const Json document = co_await api_.create(std::move(call));
-  northflank::Box box = northflank::to_box(northflank::data_of(document), settings_.isolation);
+  const auto read = [isolation = settings_.isolation](const Json& document) {
+    return northflank::to_box(northflank::data_of(document), isolation);
+  };
+  const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
+  auto accepted = co_await create_named(api_, std::move(call), kNorthflankTaken, read, named);
+  northflank::Box box = std::move(*accepted);
   const std::string id = box.sandbox.backend_id;
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
   // Creates are asynchronous: an accepted sandbox does not run yet.
@@ -91,6 +98,17 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
 
 Task<std::optional<BackendSandbox>> NorthflankProvider::find(std::string id) {
   return sandbox_of(box_of(std::move(id)));
+}
+
+// The vendor's id of a service is its name, if that has lower-case letters and digits only.
+Task<std::optional<northflank::Box>> NorthflankProvider::box_named(std::string sandbox_id) {
+  auto box = co_await box_of(sandbox_id);
+  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+  co_return box;
+}
+
+Task<std::optional<BackendSandbox>> NorthflankProvider::find_by_tag(std::string sandbox_id) {
+  return sandbox_of(box_named(std::move(sandbox_id)));
 }
 
 Task<std::vector<BackendSandbox>> NorthflankProvider::list() {

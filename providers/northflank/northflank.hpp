@@ -29,6 +29,7 @@ class NorthflankProvider : public LiveInputProvider {
   Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
+  Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
 
@@ -47,6 +48,8 @@ class NorthflankProvider : public LiveInputProvider {
   std::string project_path() const;
   std::string service_path(const std::string& id) const;
   Task<std::optional<northflank::Box>> box_of(std::string id);
+  // Also empty if a service with that name was not made by Sandgate.
+  Task<std::optional<northflank::Box>> box_named(std::string sandbox_id);
   Task<std::shared_ptr<SharedSocket>> connect(std::string id, std::string first);
 
   const NorthflankSettings settings_;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gateway/core/ids.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/vendors/vendor_lines.hpp"
@@ -22,6 +24,25 @@ class SlowFile : public ByteSource {
  private:
   int reads_ = 0;
 };
+
+// An account has a thousand requests an hour, and a list takes one for each hundred services.
+TEST(Northflank, ACreateWhoseAnswerWasLostIsFoundByItsNameAlone) {
+  LiveLoop loop;
+  const auto line = *std::ranges::find(vendor_lines(), "northflank", &VendorLine::name);
+  Vendor vendor(line, loop.executor());
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
+  spec.network.fallback = NetworkDefault::allow;
+  vendor.server().fault({{"match", line.create}, {"kind", "lost_reply"}, {"times", 1}});
+  ASSERT_TRUE(std::holds_alternative<Error>(loop.run(attempt(vendor.provider().create(spec)))));
+  const auto found = loop.run(vendor.provider().find_by_tag(spec.sandbox_id));
+  ASSERT_TRUE(found);
+  EXPECT_EQ(loop.run(vendor.provider().create(spec)).backend_id, found->backend_id);
+  const Json state = vendor.server().state();
+  EXPECT_EQ(state["created"], 1);
+  for (const Json& asked : state["asked"])
+    EXPECT_FALSE(asked.get<std::string>().ends_with("/services")) << asked;
+  loop.run(vendor.provider().kill(found->backend_id));
+}
 
 TEST(Northflank, AnUploadThatTheSandboxRefusesEndsBeforeItsFile) {
   LiveLoop loop;
