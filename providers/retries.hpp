@@ -28,7 +28,7 @@ class Retries {
 // Repeats `ask`, which returns a Task of an optional exit status, until there is one. Throws
 // Error(unavailable) if there is none after `patience`; 0: waits for ever.
 template <class Ask>
-Task<int> wait_for_status(Ask ask, std::chrono::milliseconds patience) {
+Task<int> wait_for_status(Ask ask, std::chrono::milliseconds patience = {}) {
   const auto limit = std::chrono::steady_clock::now() + patience;
   Retries retries;
   for (GrowingPause pause;;) {

@@ -48,6 +48,8 @@ class ModalProvider : public ShellProvider {
  private:
   Task<BackendSandbox> make(CreateSpec spec);
   Task<std::vector<BackendSandbox>> listed(std::string tag);
+  // Empty while the program runs.
+  Task<std::optional<int>> exit_of(std::string id, std::string exec);
   BackendSandbox placed(BackendSandbox sandbox) const;
   Task<void> put(std::string id, std::string exec, uint64_t offset, std::string bytes, bool last);
   Task<uint64_t> written_to(std::string id, std::string exec);

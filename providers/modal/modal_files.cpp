@@ -1,8 +1,8 @@
 #include "gateway/core/ids.hpp"
 #include "providers/byte_sources.hpp"
-#include "providers/growing_pause.hpp"
 #include "providers/modal/modal.hpp"
 #include "providers/modal/modal_process.hpp"
+#include "providers/retries.hpp"
 
 // Program input and output of ModalProvider, and file transfers based on them.
 namespace sandgate {
@@ -10,24 +10,25 @@ namespace {
 
 constexpr size_t kInputPiece = 1 << 20;
 constexpr std::chrono::milliseconds kInputTurn{5};
-constexpr int kMaxExitFailures = 5;
 constexpr auto kWaitDeadline = std::chrono::seconds(60);
 
 }  // namespace
 
-Task<int> ModalProvider::wait_for_exit(std::string id, std::string exec) {
+Task<std::optional<int>> ModalProvider::exit_of(std::string id, std::string exec) {
   const std::string task = co_await routers_.task(id);
-  const std::string asked = modal::to_exec(task, exec);
-  int failures = 0;
-  for (GrowingPause pause;;) {
-    auto outcome = co_await attempt(routers_.call(id, "TaskExecWait", asked, kWaitDeadline));
-    const auto* error = std::get_if<Error>(&outcome);
-    if (!error) co_return modal::from_exit(std::get<std::string>(outcome));
-    const bool broken = error->code == ErrorCode::unavailable && !are_credentials_refused(*error);
-    const bool late = error->code == ErrorCode::timeout;
-    if (!late && (!broken || ++failures > kMaxExitFailures)) throw *error;
-    co_await pause.wait();
-  }
+  std::string asked = modal::to_exec(task, exec);
+  auto waiting = routers_.call(id, "TaskExecWait", std::move(asked), kWaitDeadline);
+  const auto outcome = co_await attempt(std::move(waiting));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (!error) co_return modal::from_exit(std::get<std::string>(outcome));
+  // The program runs longer than a call may last.
+  if (error->code == ErrorCode::timeout) co_return std::nullopt;
+  throw *error;
+}
+
+Task<int> ModalProvider::wait_for_exit(std::string id, std::string exec) {
+  auto ask = [this, id, exec] { return exit_of(id, exec); };
+  co_return co_await wait_for_status(std::move(ask));
 }
 
 Task<void> ModalProvider::put(std::string id, std::string exec, uint64_t offset, std::string bytes,

@@ -8,7 +8,6 @@ namespace sandgate {
 namespace {
 
 constexpr auto kStdioSilence = std::chrono::seconds(120);
-constexpr int kMaxFailures = 5;
 
 std::string exec_id_of(const Command& command) {
   return modal::uuid_of(command.process_id.empty() ? ProcessId::make().value : command.process_id);
@@ -39,9 +38,7 @@ Task<std::optional<std::string>> ModalOutput::next() {
     auto outcome = co_await attempt(message());
     if (const auto* error = std::get_if<Error>(&outcome)) {
       // A timeout is not a failure: the program may just be silent.
-      const bool silent = error->code == ErrorCode::timeout;
-      const bool broken = error->code == ErrorCode::unavailable && !are_credentials_refused(*error);
-      if (!silent && (!broken || ++failures_ > kMaxFailures)) throw *error;
+      if (error->code != ErrorCode::timeout) retries_.failed(*error);
       stream_.reset();
       co_await pause.wait();
       continue;
@@ -49,7 +46,7 @@ Task<std::optional<std::string>> ModalOutput::next() {
     const auto& received = std::get<0>(outcome);
     if (!received) co_return std::nullopt;
     std::string bytes = modal::from_read(*received);
-    failures_ = 0;
+    retries_.succeeded();
     offset_ += bytes.size();
     if (!bytes.empty()) co_return bytes;
   }

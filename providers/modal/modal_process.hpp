@@ -4,6 +4,7 @@
 #include <string>
 
 #include "providers/modal/modal_routers.hpp"
+#include "providers/retries.hpp"
 #include "providers/shell/shell_process.hpp"
 #include "providers/transport/merged_events.hpp"
 
@@ -29,7 +30,7 @@ class ModalOutput {
   const Channel channel_;
   std::unique_ptr<grpc::MessageStream> stream_;
   uint64_t offset_ = 0;
-  int failures_ = 0;  // consecutive
+  Retries retries_;
 };
 
 // A program in a sandbox; the vendor's id for it is derived from our process id.

@@ -6,7 +6,6 @@ namespace sandgate {
 namespace {
 
 constexpr auto kAsk = std::chrono::milliseconds(50);
-constexpr std::chrono::milliseconds kNoLimit{0};
 
 }  // namespace
 
@@ -91,7 +90,7 @@ Task<std::optional<ProcessEvent>> RunloopProcess::next() {
     co_return output(item->source == 0 ? Channel::stdout_ : Channel::stderr_,
                      std::move(item->event));
   auto ask = [this] { return status(); };
-  const int code = co_await wait_for_status(std::move(ask), kNoLimit);
+  const int code = co_await wait_for_status(std::move(ask));
   co_return exit(code);
 }
 

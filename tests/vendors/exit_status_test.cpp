@@ -38,6 +38,7 @@ std::pair<int, std::string> run_while_status_fails(const std::string& vendor_nam
 TEST(ExitStatuses, AQuestionThatFailsIsRepeated) {
   const std::pair<int, std::string> expected{3, "done\n"};
   EXPECT_EQ(run_while_status_fails("daytona", "GET .*/command/[^/]+$"), expected);
+  EXPECT_EQ(run_while_status_fails("modal", "POST .*/TaskExecWait$"), expected);
   EXPECT_EQ(run_while_status_fails("runloop", "GET .*/executions/[^/]+$"), expected);
   EXPECT_EQ(run_while_status_fails("vercel", "GET .*/cmd/[^/]+$"), expected);
 }
