@@ -43,10 +43,10 @@ MAY_INCLUDE = {
     "tests": ["gateway", "billing", "registry", "providers", "local", "tests"],
 }
 
-VENDORS = [
-    "e2b", "daytona", "modal", "vercel", "cloudflare", "runloop", "blaxel", "sprites", "northflank",
-    "agentcore", "opensandbox", "kubernetes", "codesandbox", "novita", "morph", "fly_machines",
-    "openshell", "microsandbox", "aio_sandbox", "together"]
+# What stands in providers/ beside the vendors' folders.
+NO_VENDORS = {"sandgate", "shell", "transport"}
+VENDORS = sorted(entry.name for entry in os.scandir(os.path.join(ROOT, "providers"))
+                 if entry.is_dir() and entry.name not in NO_VENDORS)
 # Files where a vendor's name is at home: its own files, the list of all, and its API's imitation.
 VENDOR_HOME = r"^(providers/(catalog\.cpp|VENDOR/)|gateway/compat/VENDOR/)"
 
