@@ -110,7 +110,8 @@ class Provider {
   virtual Task<void> set_secrets(std::string id, SecretGrants secrets);
 
   // Sets the remaining time to live of a running sandbox. Throws beyond_end() (fixed_end.hpp) if
-  // the backend ends it earlier. This implementation, for Descriptor::fixed_life, does nothing.
+  // the backend ends it earlier. This implementation does nothing: it is for backends with a
+  // Descriptor::fixed_life and for those that end no sandbox by themselves.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 };
 
