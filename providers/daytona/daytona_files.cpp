@@ -3,6 +3,7 @@
 
 // File transfers of DaytonaProvider.
 namespace sandgate {
+
 Task<std::unique_ptr<ByteSource>> DaytonaProvider::download(std::string id, std::string path) {
   RestApi api = co_await toolbox(id);
   RestCall call{.path = "/files/download?path=" + percent_encode(path)};

@@ -4,11 +4,14 @@
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox/opensandbox_process.hpp"
 #include "providers/sandbox_pages.hpp"
+#include "providers/transport/event_stream.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr const char* kExecdPort = "44772";
+constexpr int64_t kRunMilliseconds = 60'000;
+constexpr size_t kCommandRead = 64 << 10;
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
   return {.provider = "opensandbox",
@@ -62,7 +65,9 @@ Task<std::optional<opensandbox::Box>> OpenSandboxProvider::box_of(std::string id
   RestCall call{.path = opensandbox::box_path(id)};
   const auto document = co_await api_.find(std::move(call));
   if (!document) co_return std::nullopt;
-  co_return opensandbox::to_box(*document, settings_.rules);
+  opensandbox::Box box = opensandbox::to_box(*document, settings_.rules);
+  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return box;
 }
 
 // Creates are asynchronous, and execd starts after its container.
@@ -70,7 +75,7 @@ Task<void> OpenSandboxProvider::until_running(std::string id) {
   GrowingPause pause;
   for (bool running = false; !running; co_await pause.wait()) {
     const auto box = co_await box_of(id);
-    if (!box || box->sandbox.state == BackendState::gone) {
+    if (!box) {
       co_await kill(id);
       throw Error(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
     }
@@ -96,9 +101,7 @@ Task<BackendSandbox> OpenSandboxProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> OpenSandboxProvider::find(std::string id) {
-  auto box = co_await box_of(std::move(id));
-  if (!box || box->sandbox.state == BackendState::gone) co_return std::nullopt;
-  co_return std::move(box->sandbox);
+  return sandbox_of(box_of(std::move(id)));
 }
 
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) {
@@ -167,6 +170,41 @@ Task<std::unique_ptr<WebSocket>> OpenSandboxProvider::attach(std::string id, std
                      .headers = endpoint.headers,
                      .allow_private = settings_.allow_private};
   co_return co_await open_web_socket("opensandbox", std::move(call));
+}
+
+// By execd's call for commands, which returns text only and has no stdin.
+Task<ShellProvider::Ran> OpenSandboxProvider::run(std::string id, std::string line) {
+  RestApi inside = co_await execd(id);
+  Json body{{"command", "cd; " + line}, {"timeout", kRunMilliseconds}};
+  RestCall call{.method = "POST",
+                .path = "/command",
+                .json = std::move(body),
+                .headers = {{"Accept", "text/event-stream"}}};
+  call.deadline = std::chrono::seconds(30);
+  call.silence = std::chrono::seconds(60);
+  const auto stream = co_await inside.stream(std::move(call));
+  LineSplitter lines;
+  Ran ran;
+  std::string piece(kCommandRead, '\0');
+  for (;;) {
+    const size_t count = co_await stream->read(piece);
+    if (count == 0) throw Error(ErrorCode::unavailable, "opensandbox lost the command");
+    lines.add(std::string_view(piece).substr(0, count));
+    while (const auto next = lines.next()) {
+      const auto event = opensandbox::to_event(*next);
+      ran.status = event.status;
+      if (event.kind == opensandbox::CommandEvent::ended) co_return ran;
+      if (event.kind != opensandbox::CommandEvent::output) continue;
+      if (ran.output.size() < kMaxPrinted) ran.output += event.text + "\n";
+    }
+  }
+}
+
+Task<std::unique_ptr<ProcessStream>> OpenSandboxProvider::exec(std::string id, Command command) {
+  refuse_account(command);
+  co_await check_directory(id, command);
+  co_return co_await start_process<OpenSandboxProcess, OpenSandboxProvider>(std::move(id),
+                                                                            std::move(command));
 }
 
 }  // namespace sandgate

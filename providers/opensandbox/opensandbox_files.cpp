@@ -3,6 +3,7 @@
 
 // File transfers of OpenSandboxProvider.
 namespace sandgate {
+
 Task<std::unique_ptr<ByteSource>> OpenSandboxProvider::download(std::string id, std::string path) {
   RestApi inside = co_await execd(id);
   RestCall call{.path = "/files/download?path=" + percent_encode(path)};

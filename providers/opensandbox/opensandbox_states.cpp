@@ -20,7 +20,7 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 
 Task<opensandbox::Box> OpenSandboxProvider::living(std::string id) {
   auto box = co_await box_of(id);
-  if (!box || box->sandbox.state == BackendState::gone) throw Error::not_found("sandbox", id);
+  if (!box) throw Error::not_found("sandbox", id);
   co_return std::move(*box);
 }
 

@@ -3,6 +3,7 @@
 
 // File transfers of RunloopProvider.
 namespace sandgate {
+
 Task<std::unique_ptr<ByteSource>> RunloopProvider::download(std::string id, std::string path) {
   Json body{{"path", std::move(path)}};
   RestCall call{
