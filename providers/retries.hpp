@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <optional>
+#include <type_traits>
 #include <utility>
 
 #include "gateway/core/async.hpp"
@@ -24,6 +25,29 @@ class Retries {
 
   int failures_ = 0;  // consecutive
 };
+
+// Repeats `ask`, which returns a Task, until there is an answer: after failures as Retries says,
+// and after the time that a rate limit names, however often. For questions about a sandbox whose
+// create was accepted: a limit that names no time becomes Error(unavailable), since the sandbox may
+// exist. The caller's deadline ends the wait.
+template <class Ask>
+auto until_answered(Ask ask) -> std::invoke_result_t<Ask> {
+  Retries retries;
+  for (GrowingPause pause;;) {
+    auto asking = ask();
+    auto outcome = co_await attempt(std::move(asking));
+    const auto* error = std::get_if<Error>(&outcome);
+    if (!error) co_return std::move(std::get<0>(outcome));
+    Error failure = *error;
+    const bool is_limited = failure.code == ErrorCode::rate_limited;
+    if (is_limited) failure.code = ErrorCode::unavailable;
+    if (is_limited && failure.retry_after)
+      co_await sleep_for(*failure.retry_after);
+    else
+      retries.failed(failure);
+    co_await pause.wait();
+  }
+}
 
 // Repeats `ask`, which returns a Task of an optional exit status, until there is one. Throws
 // Error(unavailable) if there is none after `patience`; 0: waits for ever.

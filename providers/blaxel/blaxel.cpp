@@ -5,6 +5,7 @@
 #include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
+#include "providers/retries.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate {
@@ -74,10 +75,11 @@ Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
 
 // Creates are asynchronous: an accepted sandbox may not run yet.
 Task<BackendSandbox> BlaxelProvider::started(std::string name, std::optional<blaxel::Box> box) {
+  const auto ask = [this, name] { return box_of(name); };
   for (GrowingPause pause; box && box->sandbox.state != BackendState::gone;) {
     if (box->running) co_return std::move(box->sandbox);
     co_await pause.wait();
-    box = co_await box_of(name);
+    box = co_await until_answered(ask);
   }
   co_await kill(name);
   throw Error(ErrorCode::no_capacity, "blaxel could not start the sandbox");

@@ -6,6 +6,7 @@
 #include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
+#include "providers/retries.hpp"
 
 namespace sandgate {
 namespace {
@@ -65,6 +66,7 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name
 // Creates are asynchronous: an accepted sandbox does not run yet.
 Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
   const std::string id = box.sandbox.backend_id;
+  const auto ask = [this, id] { return box_of(id); };
   GrowingPause pause;
   while (!box.started) {
     if (box.failed || box.sandbox.state != BackendState::running) {
@@ -72,7 +74,7 @@ Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
       throw Error(ErrorCode::no_capacity, "daytona could not start the sandbox");
     }
     co_await pause.wait();
-    auto now = co_await box_of(id);
+    auto now = co_await until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "daytona gave the sandbox up");
     box = std::move(*now);
   }

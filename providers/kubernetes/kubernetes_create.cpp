@@ -1,5 +1,6 @@
 #include "providers/growing_pause.hpp"
 #include "providers/kubernetes/kubernetes.hpp"
+#include "providers/retries.hpp"
 
 // create() of KubernetesProvider, and the check that the pod has what was requested.
 namespace sandgate {
@@ -61,11 +62,13 @@ Task<std::string> KubernetesProvider::accepted(CreateSpec spec) {
 
 Task<BackendSandbox> KubernetesProvider::started(std::string id) {
   const kubernetes::Place place = kubernetes::place_of(id);
+  const auto ask_for_pod = [this, place] { return box_of("pods/" + place.name); };
+  const auto ask = [this, id] { return box_of(id); };
   for (GrowingPause pause;; co_await pause.wait()) {
-    const auto pod = co_await box_of("pods/" + place.name);
+    const auto pod = co_await until_answered(ask_for_pod);
     if (!pod) {
       // The controller creates the pod some time later.
-      const auto box = co_await box_of(id);
+      const auto box = co_await until_answered(ask);
       if (!box || !place.resource)
         throw Error(ErrorCode::no_capacity, "kubernetes gave the sandbox up");
       continue;

@@ -3,6 +3,7 @@
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
 #include "providers/northflank/northflank_process.hpp"
+#include "providers/retries.hpp"
 
 namespace sandgate {
 namespace {
@@ -81,11 +82,12 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   auto accepted = co_await create_named(api_, std::move(call), kNorthflankTaken, read, named);
   northflank::Box box = std::move(*accepted);
   const std::string id = box.sandbox.backend_id;
+  const auto ask = [this, id] { return box_of(id); };
   GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
   // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await box_of(id);
+    auto now = co_await until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "northflank gave the sandbox up");
     box = std::move(*now);
     if (!box.failed && box.sandbox.state == BackendState::running) continue;

@@ -3,6 +3,7 @@
 #include "providers/fixed_end.hpp"
 #include "providers/growing_pause.hpp"
 #include "providers/opensandbox/opensandbox_process.hpp"
+#include "providers/retries.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/transport/event_stream.hpp"
 
@@ -72,15 +73,17 @@ Task<std::optional<opensandbox::Box>> OpenSandboxProvider::box_of(std::string id
 
 // Creates are asynchronous, and execd starts after its container.
 Task<void> OpenSandboxProvider::until_running(std::string id) {
+  const auto ask = [this, id] { return box_of(id); };
+  const auto ask_for_execd = [this, id] { return execd(id); };
   GrowingPause pause;
   for (bool running = false; !running; co_await pause.wait()) {
-    const auto box = co_await box_of(id);
+    const auto box = co_await until_answered(ask);
     if (!box) {
       co_await kill(id);
       throw Error(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
     }
     if (!box->running) continue;
-    RestApi inside = co_await execd(id);
+    RestApi inside = co_await until_answered(ask_for_execd);
     RestCall ping{.path = "/ping"};
     const auto answer = co_await attempt(inside.send(std::move(ping)));
     const auto* reply = std::get_if<HttpReply>(&answer);

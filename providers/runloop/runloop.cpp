@@ -3,6 +3,7 @@
 #include <set>
 
 #include "providers/growing_pause.hpp"
+#include "providers/retries.hpp"
 #include "providers/runloop/runloop_process.hpp"
 
 namespace sandgate {
@@ -71,12 +72,12 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
                 .headers = {{"x-request-id", spec.sandbox_id}}};
   const Json document = co_await api_.create(std::move(call));
   runloop::Box box = runloop::to_box(document);
-  const std::string id = box.sandbox.backend_id;
+  const auto ask = [this, id = box.sandbox.backend_id] { return box_of(id); };
   GrowingPause pause;
   // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await box_of(id);
+    auto now = co_await until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "runloop could not start the sandbox");
     box = std::move(*now);
   }

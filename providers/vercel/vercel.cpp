@@ -2,6 +2,7 @@
 
 #include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
+#include "providers/retries.hpp"
 
 namespace sandgate {
 namespace {
@@ -81,11 +82,11 @@ Task<std::optional<vercel::Box>> VercelProvider::box_of(std::string id, bool res
 }
 
 Task<vercel::Box> VercelProvider::running(vercel::Box box) {
-  const std::string id = box.sandbox.backend_id;
+  const auto ask = [this, id = box.sandbox.backend_id] { return box_of(id); };
   GrowingPause pause;
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await box_of(id);
+    auto now = co_await until_answered(ask);
     if (!now || now->stopped)
       throw Error(ErrorCode::no_capacity, "vercel could not start the sandbox");
     box = std::move(*now);
