@@ -28,17 +28,17 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-std::optional<int> number_from(std::string_view text, int max) {
-  int value = 0;
+std::optional<unsigned> number_from(std::string_view text, unsigned max) {
+  unsigned value = 0;  // into an int, from_chars would read "-0"
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   const bool padded = text.size() > 1 && text.front() == '0';
   if (failure != std::errc() || end != text.data() + text.size() || padded) return std::nullopt;
-  return value < 0 || value > max ? std::nullopt : std::optional(value);
+  return value > max ? std::nullopt : std::optional(value);
 }
 
 // Parses "address" or "address/length" into a block with its host bits cleared.
 template <class Network, class Make>
-std::optional<Network> block_from(std::string_view text, int bits, Make make_address) {
+std::optional<Network> block_from(std::string_view text, unsigned bits, Make make_address) {
   const size_t slash = std::min(text.find('/'), text.size());
   boost::system::error_code failure;
   const auto address = make_address(std::string(text.substr(0, slash)), failure);
