@@ -7,6 +7,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/for_each.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/utf8.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
@@ -18,6 +19,7 @@ constexpr int kValueDigits = 12;  // after the point
 constexpr std::chrono::hours kOldest{35 * 24};
 constexpr std::chrono::minutes kFurthestAhead{5};
 constexpr size_t kMaxCustomers = 100'000;
+constexpr size_t kMaxReasonBytes = 200;  // kept of each text in which a refusal says why
 
 std::string form_field(std::string_view name, std::string_view value) {
   constexpr char kHex[] = "0123456789ABCDEF";
@@ -58,10 +60,13 @@ Verdict verdict_of(const HttpReply& reply) {
   if (document.is_object() && document.contains("error") && document["error"].is_object()) {
     const Json& error = document["error"];
     const auto text = [&](const char* name) {
-      return error.contains(name) && error[name].is_string() ? error[name].get<std::string>() : "";
+      if (!error.contains(name) || !error[name].is_string()) return std::string();
+      const std::string_view all = error[name].get_ref<const std::string&>();
+      // The database takes no part of a character.
+      return std::string(without_cut_character(all.substr(0, kMaxReasonBytes)));
     };
     code = text("code");
-    message = text("message").substr(0, 200);
+    message = text("message");
   }
   // An earlier try was accepted.
   if (code == "duplicate_meter_event") return {};

@@ -173,6 +173,18 @@ TEST_F(ExportsTest, WaitsLongerAfterEachFailureAndObeysRetryAfter) {
   EXPECT_EQ(row().failures, 0);
 }
 
+TEST_F(ExportsTest, ALongReasonIsCutBetweenCharacters) {
+  put(settings({{tenant.value, "cus_one"}}));
+  use(10s);
+  std::string kept = "x";
+  for (int i = 0; i < 99; ++i) kept += "\u00e9";
+  receiver.fault({{"status", 500}, {"times", 1}, {"message", kept + "\u00e9\u00e9"}});
+  run(runner.run_once());
+  EXPECT_EQ(row().error, "500  " + kept);
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
 TEST_F(ExportsTest, WhoHasToWaitSendsNoMoreOfTheBatch) {
   put(settings({{tenant.value, "cus_one"}}));
   for (int i = 0; i < 30; ++i) use(10s);
