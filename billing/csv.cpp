@@ -1,5 +1,6 @@
 #include "billing/csv.hpp"
 
+#include "billing/decimal.hpp"
 #include "gateway/core/error.hpp"
 
 namespace sandgate {
@@ -74,6 +75,24 @@ std::vector<std::vector<std::string>> read_csv(std::string_view text) {
     if (row.size() > 1 || !row[0].empty()) rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::string csv_field(std::string_view text) {
+  std::string field(text);
+  const bool formula =
+      !field.empty() && std::string_view("=+-@\t\r").find(field[0]) != std::string_view::npos;
+  if (formula && !Decimal::parse_printed(field)) field.insert(0, 1, '\'');
+  if (field.find_first_of("\",\r\n") == std::string::npos) return field;
+  std::string quoted = "\"";
+  for (char c : field) quoted.append(c == '"' ? "\"\"" : std::string(1, c));
+  return quoted + "\"";
+}
+
+std::string csv_row(const std::vector<std::string>& fields) {
+  std::string row;
+  for (const std::string& field : fields) row += csv_field(field) + ",";
+  if (!row.empty()) row.pop_back();
+  return row + "\r\n";
 }
 
 }  // namespace sandgate

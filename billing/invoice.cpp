@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "billing/csv.hpp"
 #include "billing/currency.hpp"
-#include "billing/usage_export.hpp"
 
 namespace sandgate {
 namespace {
@@ -74,28 +74,16 @@ std::string to_csv(const Invoice& invoice) {
   std::string csv =
       "invoice,meter,deployment,profile,quantity,unit_price,amount_exact,amount,currency,"
       "adjusts,number,tenant,tenant_name,from,to,state,issued_at,total\r\n";
-  for (const InvoiceLine& line : invoice.lines) {
-    const std::vector<std::string> fields{invoice.id.value,
-                                          line.meter,
-                                          line.deployment,
-                                          line.profile,
-                                          line.quantity.to_string(),
-                                          line.unit_price.to_string(),
-                                          line.amount_exact.to_string(),
-                                          money_text(line.amount, invoice),
-                                          invoice.currency,
-                                          line.adjusts ? line.adjusts->value : "",
-                                          invoice.number ? std::to_string(*invoice.number) : "",
-                                          invoice.tenant.value,
-                                          invoice.tenant_name,
-                                          to_rfc3339(invoice.from),
-                                          to_rfc3339(invoice.to),
-                                          std::string(to_string(invoice.state)),
-                                          invoice.issued_at ? to_rfc3339(*invoice.issued_at) : "",
-                                          money_text(invoice.total, invoice)};
-    for (size_t i = 0; i < fields.size(); ++i) csv += (i ? "," : "") + csv_field(fields[i]);
-    csv += "\r\n";
-  }
+  for (const InvoiceLine& line : invoice.lines)
+    csv += csv_row({invoice.id.value, line.meter, line.deployment, line.profile,
+                    line.quantity.to_string(), line.unit_price.to_string(),
+                    line.amount_exact.to_string(), money_text(line.amount, invoice),
+                    invoice.currency, line.adjusts ? line.adjusts->value : "",
+                    invoice.number ? std::to_string(*invoice.number) : "", invoice.tenant.value,
+                    invoice.tenant_name, to_rfc3339(invoice.from), to_rfc3339(invoice.to),
+                    std::string(to_string(invoice.state)),
+                    invoice.issued_at ? to_rfc3339(*invoice.issued_at) : "",
+                    money_text(invoice.total, invoice)});
   return csv;
 }
 

@@ -1,23 +1,16 @@
 #include "billing/usage_export.hpp"
 
-#include "billing/decimal.hpp"
+#include "billing/csv.hpp"
 #include "gateway/core/json_reader.hpp"
 
 namespace sandgate {
 namespace {
 
-std::string line(const std::vector<std::string>& fields) {
-  std::string text;
-  for (const std::string& field : fields)
-    text.append(text.empty() ? "" : ",").append(csv_field(field));
-  return text + "\r\n";
-}
-
 std::string csv_line(const UsageRow& row) {
-  return line({row.id, row.tenant, row.sandbox, row.deployment, row.provider, row.profile,
-               row.meter, row.quantity, to_rfc3339(row.interval_start),
-               to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency,
-               row.cost_currency});
+  return csv_row({row.id, row.tenant, row.sandbox, row.deployment, row.provider, row.profile,
+                  row.meter, row.quantity, to_rfc3339(row.interval_start),
+                  to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency,
+                  row.cost_currency});
 }
 
 std::string json_line(const UsageRow& row) {
@@ -70,41 +63,41 @@ constexpr std::string_view kFocusHeader =
 std::string focus_line(const UsageRow& row) {
   const auto [from, to] = month_around(row.interval_start);
   const auto [unit, category] = focus_unit_and_category(row.meter);
-  return line({row.charge,
-               row.tenant,
-               row.tenant_name,
-               row.charge_currency,
-               to_rfc3339(to),
-               to_rfc3339(from),
-               "Usage",
-               "",  // ChargeClass: not a correction
-               row.meter + " of " + row.profile,
-               "Usage-Based",
-               to_rfc3339(row.interval_end),
-               to_rfc3339(row.interval_start),
-               row.quantity,
-               unit,
-               row.charge,
-               row.charge,
-               "Sandgate",
-               row.charge,
-               row.quantity,
-               unit,
-               row.provider,
-               row.provider,
-               row.region,
-               row.region,
-               row.sandbox,
-               "Sandbox",
-               category,
-               row.deployment,
-               row.provider + "/" + row.meter,
-               row.profile,
-               row.profile,
-               row.metadata,
-               row.id,
-               row.cost,
-               row.cost_currency});
+  return csv_row({row.charge,
+                  row.tenant,
+                  row.tenant_name,
+                  row.charge_currency,
+                  to_rfc3339(to),
+                  to_rfc3339(from),
+                  "Usage",
+                  "",  // ChargeClass: not a correction
+                  row.meter + " of " + row.profile,
+                  "Usage-Based",
+                  to_rfc3339(row.interval_end),
+                  to_rfc3339(row.interval_start),
+                  row.quantity,
+                  unit,
+                  row.charge,
+                  row.charge,
+                  "Sandgate",
+                  row.charge,
+                  row.quantity,
+                  unit,
+                  row.provider,
+                  row.provider,
+                  row.region,
+                  row.region,
+                  row.sandbox,
+                  "Sandbox",
+                  category,
+                  row.deployment,
+                  row.provider + "/" + row.meter,
+                  row.profile,
+                  row.profile,
+                  row.metadata,
+                  row.id,
+                  row.cost,
+                  row.cost_currency});
 }
 
 }  // namespace
@@ -187,17 +180,6 @@ std::string usage_line(UsageFormat format, const UsageRow& row) {
       return focus_line(row);
   }
   return "";
-}
-
-std::string csv_field(std::string_view text) {
-  std::string field(text);
-  const bool formula =
-      !field.empty() && std::string_view("=+-@\t\r").find(field[0]) != std::string_view::npos;
-  if (formula && !Decimal::parse_printed(field)) field.insert(0, 1, '\'');
-  if (field.find_first_of("\",\r\n") == std::string::npos) return field;
-  std::string quoted = "\"";
-  for (char c : field) quoted.append(c == '"' ? "\"\"" : std::string(1, c));
-  return quoted + "\"";
 }
 
 }  // namespace sandgate

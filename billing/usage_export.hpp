@@ -39,7 +39,4 @@ std::string usage_header(UsageFormat format);
 // One row with its line end. FOCUS columns: focus.finops.org, version 1.0.
 std::string usage_line(UsageFormat format, const UsageRow& row);
 
-// A CSV field: quoted when needed (RFC 4180), and escaped where a spreadsheet would see a formula.
-std::string csv_field(std::string_view text);
-
 }  // namespace sandgate

@@ -21,6 +21,18 @@ TEST(Csv, RefusesQuotesThatMeanNothing) {
     EXPECT_THROW(read_csv(text), Error) << text;
 }
 
+TEST(Csv, WritesFieldsThatSpreadsheetsReadAsText) {
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a,\"b\""), "\"a,\"\"b\"\"\"");
+  EXPECT_EQ(csv_field("=1+1"), "'=1+1");
+  EXPECT_EQ(csv_field("-1.5"), "-1.5");
+}
+
+TEST(Csv, WritesRowsWithAllTheirFields) {
+  EXPECT_EQ(csv_row({"", "a,b", ""}), ",\"a,b\",\r\n");
+  EXPECT_EQ(read_csv(csv_row({"", "a,b", ""})), (Rows{{"", "a,b", ""}}));
+}
+
 TEST(Csv, OfAVendorsBillIsTheBillAsJson) {
   const auto report = vendor_report_from_csv(
       "Day,meter,sandbox,quantity,amount\n1,vcpu_second,sbone,1600,0.16\n2,egress_gib,,3,-1\n",
