@@ -87,14 +87,4 @@ std::string to_csv(const Invoice& invoice) {
   return csv;
 }
 
-std::optional<std::pair<Time, Time>> month_from(std::string_view text) {
-  if (text.size() != 7) return std::nullopt;
-  const auto first = from_rfc3339(std::string(text) + "-01T00:00:00Z");
-  if (!first) return std::nullopt;
-  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(*first));
-  const auto next = day.year() / day.month() / 1 + std::chrono::months(1);
-  if (next.year() > std::chrono::year(9999)) return std::nullopt;  // RFC 3339 cannot write its end
-  return std::pair(*first, Time(std::chrono::sys_days(next)));
-}
-
 }  // namespace sandgate

@@ -55,7 +55,4 @@ std::string to_csv(const Invoice& invoice);
 // An amount with the digits of the invoice's currency.
 std::string money_text(const Decimal& amount, const Invoice& invoice);
 
-// The first moment of a month such as "2026-10" and of the next (UTC); empty for other text.
-std::optional<std::pair<Time, Time>> month_from(std::string_view text);
-
 }  // namespace sandgate

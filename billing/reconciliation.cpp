@@ -4,8 +4,8 @@
 
 #include "billing/csv.hpp"
 #include "billing/currency.hpp"
-#include "billing/invoice.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/core/moment.hpp"
 
 namespace sandgate {
 namespace {

@@ -2,6 +2,7 @@
 
 #include "billing/csv.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/moment.hpp"
 
 namespace sandgate {
 namespace {
@@ -30,14 +31,6 @@ std::string json_line(const UsageRow& row) {
                                 {"cost_currency", row.cost_currency}}
              .dump() +
          "\n";
-}
-
-// The first moment of the month of `at` (UTC), and of the month after.
-std::pair<Time, Time> month_around(Time at) {
-  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(at));
-  const auto first = day.year() / day.month() / 1;
-  const auto next = first + std::chrono::months(1);
-  return {Time(std::chrono::sys_days(first)), Time(std::chrono::sys_days(next))};
 }
 
 // The FOCUS unit and service category of a meter.

@@ -7,6 +7,7 @@
 #include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/core/moment.hpp"
 #include "registry/call_claim.hpp"
 
 namespace sandgate::api {

@@ -1,12 +1,12 @@
 #include "gateway/api/prices.hpp"
 
-#include "billing/invoice.hpp"
 #include "billing/price_preview.hpp"
 #include "billing/shipped_prices.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/span.hpp"
+#include "gateway/core/moment.hpp"
 #include "gateway/http/table_body.hpp"
 
 namespace sandgate::api {

@@ -16,10 +16,20 @@ std::optional<Time> read_moment(ObjectReader& reader, std::string_view name) {
   return time;
 }
 
-Time month_of_end(Time end) {
-  const std::chrono::year_month_day last(
-      std::chrono::floor<std::chrono::days>(end - std::chrono::microseconds(1)));
-  return Time(std::chrono::sys_days(last.year() / last.month() / 1));
+std::pair<Time, Time> month_around(Time at) {
+  const std::chrono::year_month_day day(std::chrono::floor<std::chrono::days>(at));
+  const auto first = day.year() / day.month() / 1;
+  const auto next = first + std::chrono::months(1);
+  return {Time(std::chrono::sys_days(first)), Time(std::chrono::sys_days(next))};
 }
+
+std::optional<std::pair<Time, Time>> month_from(std::string_view text) {
+  constexpr size_t kMonth = std::string_view("2026-10").size();
+  const auto first = text.size() == kMonth ? moment_from(std::string(text) + "-01") : std::nullopt;
+  if (!first || text == "9999-12") return std::nullopt;
+  return month_around(*first);
+}
+
+Time month_of_end(Time end) { return month_around(end - std::chrono::microseconds(1)).first; }
 
 }  // namespace sandgate

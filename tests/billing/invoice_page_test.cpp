@@ -117,10 +117,5 @@ TEST_F(InvoicePageTest, TheTableHasItsNewColumnsAtTheEnd) {
             "\r\n" + line + "1," + whose + "issued," + to_rfc3339(*issued.issued_at) + ",0.15\r\n");
 }
 
-TEST_F(InvoicePageTest, AMonthBeginsAndEnds) {
-  EXPECT_EQ(month_from("2026-12")->second, at("2027-01-01T00:00:00Z"));
-  EXPECT_FALSE(month_from("2026-13"));
-}
-
 }  // namespace
 }  // namespace sandgate

@@ -11,6 +11,7 @@
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
 #include "billing/reconciliation.hpp"
+#include "gateway/core/moment.hpp"
 #include "gateway/core/statement.hpp"
 #include "tests/billing/billing_fixture.hpp"
 

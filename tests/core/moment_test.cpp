@@ -12,6 +12,16 @@ TEST(Moment, IsATimeOrADate) {
     EXPECT_FALSE(moment_from(text)) << text;
 }
 
+TEST(Moment, AMonthBeginsAndEnds) {
+  const auto [begin, end] = *month_from("2026-12");
+  EXPECT_EQ(to_rfc3339(begin), "2026-12-01T00:00:00Z");
+  EXPECT_EQ(to_rfc3339(end), "2027-01-01T00:00:00Z");
+  EXPECT_EQ(month_around(end), *month_from("2027-01"));
+  EXPECT_TRUE(month_from("9999-11"));
+  for (const char* text : {"", "2026-13", "2026-1", "2026-12-01", "9999-12"})
+    EXPECT_FALSE(month_from(text)) << text;
+}
+
 TEST(Moment, AMonthIsThatOfTheLastOne) {
   const auto month = [](const char* end) { return to_rfc3339(month_of_end(*moment_from(end))); };
   EXPECT_EQ(month("2026-11-20"), "2026-11-01T00:00:00Z");
