@@ -5,7 +5,6 @@
 
 #include <boost/url.hpp>
 
-#include "gateway/core/crypto.hpp"
 #include "gateway/core/time_json.hpp"
 #include "providers/address_rules.hpp"
 
@@ -48,12 +47,6 @@ Json to_json(const Webhook& webhook) {
           {"failing_since", time_json(webhook.failing_since)},
           {"disabled_at", time_json(webhook.disabled_at)},
           {"last_failure", failure_json(webhook)}};
-}
-
-std::string webhook_signature(const Secret& secret, int64_t unix_seconds, std::string_view body) {
-  const std::string time = std::to_string(unix_seconds);
-  const std::string signature = hmac_sha256_hex(secret, time + "." + std::string(body));
-  return "t=" + time + ",v1=" + signature;
 }
 
 std::chrono::milliseconds webhook_backoff(int attempts, uint8_t chance) {

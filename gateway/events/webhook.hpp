@@ -2,12 +2,10 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 
 namespace sandgate {
@@ -31,9 +29,6 @@ struct Webhook {
 
 // The representation in GET /v1/webhooks; `state` is active, failing or disabled.
 Json to_json(const Webhook& webhook);
-
-// The value of Sandgate-Signature: "t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">".
-std::string webhook_signature(const Secret& secret, int64_t unix_seconds, std::string_view body);
 
 // Pause after the given attempt (1, 2, …): 1 s, doubling up to an hour, times 0.5 to 1.5 as
 // `chance` goes from 0 to 255.

@@ -4,6 +4,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/webhook_signature.hpp"
 #include "gateway/events/webhook.hpp"
 #include "registry/shown_url.hpp"
 
@@ -51,11 +52,10 @@ HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const 
   // send() enforces the deadline.
   HttpCall call{.method = "POST", .url = delivery.url, .deadline = std::chrono::seconds(0)};
   call.body = json_text(to_json(delivery.event));
-  const auto now = std::chrono::floor<std::chrono::seconds>(clock_.now());
-  call.headers = {{"Content-Type", "application/cloudevents+json; charset=utf-8"},
-                  {"User-Agent", "Sandgate"},
-                  {"Sandgate-Signature",
-                   webhook_signature(delivery.secret, now.time_since_epoch().count(), call.body)}};
+  call.headers = {
+      {"Content-Type", "application/cloudevents+json; charset=utf-8"},
+      {"User-Agent", "Sandgate"},
+      {"Sandgate-Signature", webhook_signature(delivery.secret, clock_.now(), call.body)}};
   call.peer = "the receiver";
   call.allow_private = options_.allow_private;
   return call;

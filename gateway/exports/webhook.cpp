@@ -1,6 +1,6 @@
 #include "gateway/exports/webhook.hpp"
 
-#include "gateway/core/crypto.hpp"
+#include "gateway/core/webhook_signature.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
@@ -43,18 +43,15 @@ class WebhookExporter : public Exporter {
   HttpCall call_for(const std::vector<ExportEvent>& events) const {
     Json items = Json::array();
     for (const ExportEvent& event : events) items.push_back(event_json(event));
-    const std::string body = Json{{"export", parts_.name}, {"events", std::move(items)}}.dump();
-    const auto now = std::chrono::floor<std::chrono::seconds>(parts_.clock.now());
-    const std::string time = std::to_string(now.time_since_epoch().count());
-    const std::string signature = hmac_sha256_hex(parts_.secrets.at("secret"), time + "." + body);
     HttpCall call{.method = "POST",
                   .url = parts_.settings.value("url", ""),
-                  .body = body,
+                  .body = Json{{"export", parts_.name}, {"events", std::move(items)}}.dump(),
                   .max_body = 64 * 1024,
                   .allow_private = parts_.settings.value("allow_private", false),
                   .peer = "the receiver"};
     call.headers = {{"Content-Type", "application/json"},
-                    {"Sandgate-Signature", "t=" + time + ",v1=" + signature}};
+                    {"Sandgate-Signature", webhook_signature(parts_.secrets.at("secret"),
+                                                             parts_.clock.now(), call.body)}};
     return call;
   }
 

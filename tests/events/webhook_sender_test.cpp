@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "gateway/core/webhook_signature.hpp"
 #include "gateway/events/webhook_store.hpp"
 #include "tests/events/events_world.hpp"
 #include "tests/support/eventually.hpp"
@@ -98,7 +99,7 @@ TEST_F(WebhookSenderTest, SendsASignedCloudEventOnce) {
   EXPECT_EQ(find_field(call.headers, "content-type"),
             "application/cloudevents+json; charset=utf-8");
   const std::string signature(find_field(call.headers, "Sandgate-Signature").value());
-  const int64_t at = std::stoll(signature.substr(2));
+  const Time at(std::chrono::seconds(std::stoll(signature.substr(2))));
   EXPECT_EQ(signature, webhook_signature(Secret("swordfish"), at, call.body));
   EXPECT_EQ(Json::parse(call.body).at("type"), "budget.alert");
   EXPECT_EQ(webhook().pending, 0);
