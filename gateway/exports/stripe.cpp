@@ -7,6 +7,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/for_each.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
 #include "providers/transport/rest_api.hpp"
 
@@ -22,18 +23,7 @@ constexpr size_t kMaxCustomers = 100'000;
 constexpr size_t kMaxReasonBytes = 200;  // kept of each text in which a refusal says why
 
 std::string form_field(std::string_view name, std::string_view value) {
-  constexpr char kHex[] = "0123456789ABCDEF";
-  std::string text(name);
-  text += '=';
-  for (const char c : value) {
-    const auto byte = static_cast<unsigned char>(c);
-    const bool plain = std::isalnum(byte) || c == '-' || c == '_' || c == '.' || c == '~';
-    if (plain)
-      text += c;
-    else
-      text.append({'%', kHex[byte >> 4], kHex[byte & 15]});
-  }
-  return text;
+  return std::string(name) + "=" + percent_encode(value);
 }
 
 // Rounding the running total instead of each event keeps the sum sent within half a step. Charges
