@@ -142,8 +142,8 @@ void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {
       to_rfc3339(row.created_at));
 }
 
-void bury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
-          const std::string& reason) {
+void add_dead_letter(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
+                     const std::string& reason) {
   tx.exec_params(
       "INSERT INTO export_dead_letter (export, event, interval_start, sequence, reason)"
       " SELECT name, $2, $3::timestamptz, $4, $5 FROM export WHERE name = $1"
@@ -160,15 +160,15 @@ void count_sent(pqxx::work& tx, const ExportRow& row, size_t count) {
       row.name, count, to_rfc3339(row.created_at));
 }
 
-void unbury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event) {
+void remove_dead_letter(pqxx::work& tx, const ExportRow& row, const ExportEvent& event) {
   tx.exec_params(
       "DELETE FROM export_dead_letter USING export WHERE export = name AND name = $1"
       " AND event = $2 AND created_at = $3::timestamptz",
       row.name, event.row.id, to_rfc3339(row.created_at));
 }
 
-std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,
-                                  int64_t limit) {
+std::vector<DeadLetter> read_dead_letters(pqxx::work& tx, const std::string& name, int64_t after,
+                                          int64_t limit) {
   std::vector<DeadLetter> letters;
   for (const auto& row :
        tx.exec_params("SELECT event, reason, sequence, retry, at FROM export_dead_letter"

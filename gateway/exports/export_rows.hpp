@@ -49,21 +49,23 @@ bool remove(pqxx::work& tx, const std::string& name);
 std::vector<std::string> due(pqxx::work& tx);
 // Leases an export for 10 minutes, longer than a round takes; empty when it is not due or leased.
 std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name);
-// Writes the result of a round and ends the lease.
+// The result of a round.
 struct Round {
   int64_t cursor = 0, sent = 0;
-  std::string error;
+  std::string error;  // why it had to stop; empty: it did not
   std::optional<std::chrono::seconds> wait;  // until the next try; empty: at once
 };
 // These four have no effect on another export that was created meanwhile under the same name.
+// Writes the result and ends the lease.
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round);
-void bury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
-          const std::string& reason);
-void unbury(pqxx::work& tx, const ExportRow& row, const ExportEvent& event);
+// Also says the newer reason of an event that is a dead letter already, and ends its retry.
+void add_dead_letter(pqxx::work& tx, const ExportRow& row, const ExportEvent& event,
+                     const std::string& reason);
+void remove_dead_letter(pqxx::work& tx, const ExportRow& row, const ExportEvent& event);
 // Adds retried dead letters to `sent`; finish() adds the others.
 void count_sent(pqxx::work& tx, const ExportRow& row, size_t count);
-std::vector<DeadLetter> read_dead(pqxx::work& tx, const std::string& name, int64_t after,
-                                  int64_t limit);
+std::vector<DeadLetter> read_dead_letters(pqxx::work& tx, const std::string& name, int64_t after,
+                                          int64_t limit);
 // Marks dead letters for retry: those of the given events, or all if empty. Returns how many.
 size_t retry(pqxx::work& tx, const std::string& name, const std::vector<std::string>& events);
 

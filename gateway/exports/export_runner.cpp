@@ -12,10 +12,10 @@ constexpr int64_t kWindow = 200;
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kLongestWish{24};  // limit of a receiver's Retry-After
 
-void bury_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportEvent>& events,
-                  const BatchResult& result) {
+void add_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportEvent>& events,
+                 const BatchResult& result) {
   for (const auto& refused : result.refused)
-    export_rows::bury(tx, row, events[refused.index], refused.reason);
+    export_rows::add_dead_letter(tx, row, events[refused.index], refused.reason);
 }
 
 // The cursor after sending the events up to `end`, and the pause before the next round.
@@ -92,7 +92,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   }
   const export_rows::Round round = round_of(*row, end, events, result);
   auto writing = [row, events, result, round](pqxx::work& tx) {
-    bury_refused(tx, *row, events, result);
+    add_refused(tx, *row, events, result);
     export_rows::finish(tx, *row, round);
   };
   co_await database_.run(std::move(writing));
@@ -107,9 +107,9 @@ Task<BatchResult> ExportRunner::send_again(ExportRow row) {
   if (events.empty()) co_return BatchResult{};
   const BatchResult result = co_await deliver(row, events);
   auto writing = [row, events, result](pqxx::work& tx) {
-    for (size_t i = 0; i < result.settled; ++i) export_rows::unbury(tx, row, events[i]);
+    for (size_t i = 0; i < result.settled; ++i) export_rows::remove_dead_letter(tx, row, events[i]);
     export_rows::count_sent(tx, row, result.accepted);
-    bury_refused(tx, row, events, result);
+    add_refused(tx, row, events, result);
   };
   co_await database_.run(std::move(writing));
   co_return result;

@@ -94,7 +94,7 @@ Task<std::vector<DeadLetter>> ExportStore::dead_letters(std::string name, int64_
                                                         int64_t limit) {
   auto work = [this, name, after, limit](pqxx::work& tx) {
     stored(tx, vault_, name);
-    return export_rows::read_dead(tx, name, after, limit);
+    return export_rows::read_dead_letters(tx, name, after, limit);
   };
   co_return co_await database_.run(std::move(work));
 }

@@ -255,7 +255,7 @@ TEST_F(ExportsTest, ARoundChangesNoOtherExportThatHasItsNameByNow) {
   run(database->run([&](pqxx::work& tx) {
     const auto events = read_export_events(tx, begins, begins + 1000);
     export_rows::count_sent(tx, *taken, 1);
-    export_rows::bury(tx, *taken, events.at(0), "refused");
+    export_rows::add_dead_letter(tx, *taken, events.at(0), "refused");
     export_rows::finish(tx, *taken, {.cursor = begins + 1000, .sent = 5, .error = "late"});
   }));
   EXPECT_EQ(row().cursor, begins);
