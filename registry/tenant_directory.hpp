@@ -38,8 +38,9 @@ class TenantDirectory {
     if (const auto known = peek(id)) co_return *known && (*known)->suspended;
     auto finding = find(std::move(id));
     const auto found = co_await attempt(std::move(finding));
-    const auto* there = std::get_if<std::shared_ptr<const Tenant>>(&found);
-    co_return there != nullptr&&* there != nullptr && (*there)->suspended;
+    if (std::holds_alternative<Error>(found)) co_return false;
+    const auto& tenant = std::get<std::shared_ptr<const Tenant>>(found);
+    co_return tenant && tenant->suspended;
   }
 
  private:

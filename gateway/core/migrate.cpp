@@ -46,9 +46,8 @@ Task<std::vector<std::string>> migrate(Database& database,
     tx.exec("SET LOCAL lock_timeout = 0");
     tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kLock) + ")");
     tx.exec(
-        "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY, checksum text NOT "
-        "NULL, "
-        "applied_at timestamptz NOT NULL DEFAULT now())");
+        "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY,"
+        " checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())");
     const auto applied = tx.exec("SELECT name, checksum FROM schema_migration ORDER BY name");
     check_history(applied, migrations);
     std::vector<std::string> names;

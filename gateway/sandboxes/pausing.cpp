@@ -198,8 +198,8 @@ Task<bool> Pausing::is_copied(SandboxId id) {
   auto look = [id](pqxx::work& tx) { return snapshot_rows::is_copied(tx, id); };
   auto looking = parts_.database.run(std::move(look));
   const auto outcome = co_await attempt(std::move(looking));
-  const bool* copied = std::get_if<bool>(&outcome);
-  co_return copied&&* copied;
+  if (std::holds_alternative<Error>(outcome)) co_return false;
+  co_return std::get<bool>(outcome);
 }
 
 Task<SandboxRecord> Pausing::carry_out(SandboxRecord record) {
