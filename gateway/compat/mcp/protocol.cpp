@@ -4,6 +4,7 @@
 #include <array>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/http/token.hpp"
 
 namespace sandgate::compat::mcp {
 namespace {
@@ -27,22 +28,11 @@ std::string_view host_of(std::string_view origin) {
   return "";
 }
 
-bool is_listed(std::string_view list, std::string_view origin) {
-  while (!list.empty()) {
-    const size_t comma = std::min(list.find(','), list.size());
-    const std::string_view one = trimmed(list.substr(0, comma));
-    if (!one.empty() && equal_ignoring_case(one, origin)) return true;
-    list.remove_prefix(std::min(comma + 1, list.size()));
-  }
-  return false;
-}
-
 constexpr std::string_view kOwnSandbox =
     "Sandboxes run programs apart from everything else. Tools that are given no sandbox_id share "
-    "one "
-    "sandbox of this session: it is made when it is first needed, keeps files between calls, and "
-    "ends with the session or when its time is over; a result with \"new_sandbox\": true says that "
-    "it has just been made, empty. ";
+    "one sandbox of this session: it is made when it is first needed, keeps files between calls, "
+    "and ends with the session or when its time is over; a result with \"new_sandbox\": true says "
+    "that it has just been made, empty. ";
 constexpr std::string_view kNoSandbox =
     "Sandboxes run programs apart from everything else. Make one with sandbox_create and give its "
     "sandbox_id to the other tools. ";
@@ -65,7 +55,7 @@ void check_version(const http::Headers& headers) {
 
 void check_origin(const http::Headers& headers, std::string_view allowed) {
   const auto origin = headers.find("Origin");
-  if (!origin || is_listed(allowed, *origin)) return;
+  if (!origin || (!origin->empty() && http::has_token(allowed, *origin))) return;
   const std::string_view host = host_of(*origin);
   for (const std::string_view here : {"localhost", "127.0.0.1", "[::1]"})
     if (equal_ignoring_case(host, here)) return;
