@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/network_rule.hpp"
 #include "registry/decimal_text.hpp"
 
@@ -74,13 +75,11 @@ bool is_image(std::string_view text) {
 
 bool is_header_name(std::string_view text) {
   if (text.empty() || text.size() > 128) return false;
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return !is_reserved_header(lower) && std::all_of(text.begin(), text.end(), [](char c) {
-    return is_letter(c) || is_digit(c) ||
-           std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-  });
+  return !is_reserved_header(ascii_lower(text)) &&
+         std::all_of(text.begin(), text.end(), [](char c) {
+           return is_letter(c) || is_digit(c) ||
+                  std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
+         });
 }
 
 Resources ResourceFields::over(const Resources& base) const {

@@ -1,9 +1,9 @@
 #include "gateway/cli/transfer.hpp"
 
-#include <algorithm>
 #include <cctype>
 
 #include "gateway/cli/interrupt.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::cli {
 namespace {
@@ -137,15 +137,12 @@ size_t Transfer::on_header(char* bytes, size_t size, size_t count, void* self) {
   curl_easy_getinfo(transfer->curl_.get(), CURLINFO_RESPONSE_CODE, &transfer->reply_.status);
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size * count;
-  std::string name(line.substr(0, colon));
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   std::string_view value = line.substr(colon + 1);
   while (!value.empty() && std::isspace(static_cast<unsigned char>(value.front())))
     value.remove_prefix(1);
   while (!value.empty() && std::isspace(static_cast<unsigned char>(value.back())))
     value.remove_suffix(1);
-  transfer->reply_.headers[name] = value;
+  transfer->reply_.headers[ascii_lower(line.substr(0, colon))] = value;
   return size * count;
 }
 

@@ -1,16 +1,24 @@
 #pragma once
 #include <algorithm>
+#include <string>
 #include <string_view>
 
-// Comparing and trimming the text of HTTP's fields (RFC 9110).
+// Comparing and trimming ASCII text, as HTTP's fields are (RFC 9110), whatever the locale.
 namespace sandgate {
 
+inline char ascii_lower(char c) {
+  return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
+}
+
+inline std::string ascii_lower(std::string_view text) {
+  std::string lower(text);
+  for (char& c : lower) c = ascii_lower(c);
+  return lower;
+}
+
 inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
-  const auto lower = [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c;
-  };
   return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [&](char x, char y) { return lower(x) == lower(y); });
+                    [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
 // Without leading and trailing spaces and tabs.

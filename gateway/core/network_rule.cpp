@@ -6,6 +6,8 @@
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -19,13 +21,6 @@ bool is_label(std::string_view label) {
   return std::all_of(label.begin(), label.end(), [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-';
   });
-}
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return result;
 }
 
 std::optional<unsigned> number_from(std::string_view text, unsigned max) {
@@ -90,7 +85,7 @@ bool holds(const Network& wide, const Network& narrow) {
 
 std::optional<std::string> host_name_from(std::string_view text) {
   if (text.empty() || text.size() > kMaxName) return std::nullopt;
-  const std::string name = lower(text);
+  const std::string name = ascii_lower(text);
   std::string_view rest = name;
   std::string_view label;
   for (;;) {

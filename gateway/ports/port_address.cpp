@@ -1,7 +1,6 @@
 #include "gateway/ports/port_address.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "gateway/core/field_text.hpp"
@@ -27,10 +26,7 @@ std::optional<uint16_t> number_of(std::string_view text) {
 }
 
 std::optional<PortAddress> named(std::string_view id, std::string_view port) {
-  std::string lower(id);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  const auto sandbox = SandboxId::parse(lower);
+  const auto sandbox = SandboxId::parse(ascii_lower(id));
   const auto number = number_of(port);
   if (!sandbox || !number) return std::nullopt;
   PortAddress address;

@@ -15,6 +15,10 @@ TEST(FieldText, ComparesAsciiLettersOnly) {
   EXPECT_FALSE(equal_ignoring_case("\xC3\x84", "\xC3\xA4"));
 }
 
+TEST(FieldText, LowersAsciiLettersOnly) {
+  EXPECT_EQ(ascii_lower("X-API-Key @[`{ \xC3\x84"), "x-api-key @[`{ \xC3\x84");
+}
+
 TEST(FieldText, TrimsSpacesAndTabs) {
   EXPECT_EQ(trimmed(" \ta b\t "), "a b");
   EXPECT_EQ(trimmed("\r\n"), "\r\n");
