@@ -1,18 +1,10 @@
 #include "gateway/cli/client.hpp"
 
-#include <cctype>
-
+#include "gateway/cli/console.hpp"
 #include "gateway/cli/transfer.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-// Removes control characters, so that a server's text stays on one line of the terminal.
-std::string one_line(std::string text) {
-  for (char& c : text)
-    if (std::iscntrl(static_cast<unsigned char>(c))) c = ' ';
-  return text;
-}
 
 std::string next_step(ErrorCode code) {
   switch (code) {
@@ -44,8 +36,8 @@ Error problem_error(const Reply& reply) {
   const ErrorCode known = error_code_from(code).value_or(ErrorCode::internal);
   const std::string fields = fields_text(problem);
   const std::string detail = fields.empty() ? problem.value("detail", code) : fields.substr(2);
-  Error error(known, one_line(detail + next_step(known) + " (" + code + ", request " +
-                              problem.value("request_id", "unknown") + ")"));
+  Error error(known, printable(detail + next_step(known) + " (" + code + ", request " +
+                               problem.value("request_id", "unknown") + ")"));
   error.details = problem;
   return error;
 }

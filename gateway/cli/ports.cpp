@@ -44,7 +44,7 @@ void add_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List the reachable ports of a sandbox");
   command->add_option("ID", *id, "The sandbox")->required();
   context->on(*command, [context, id] {
-    const std::vector<Json> ports = context->client().all(ports_of(*id) + "?");
+    const std::vector<Json> ports = context->client().all(ports_of(*id));
     context->show_items(ports, [&](const std::vector<Json>& items) {
       Table table({">PORT", "ACCESS", "URL", "EXPIRES"});
       for (const Json& port : items)
