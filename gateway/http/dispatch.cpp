@@ -6,8 +6,8 @@
 #include "gateway/core/log.hpp"
 #include "gateway/http/accept.hpp"
 #include "gateway/http/problem.hpp"
+#include "gateway/http/revocation.hpp"
 #include "gateway/http/role.hpp"
-#include "gateway/http/standing.hpp"
 #include "gateway/http/target.hpp"
 
 namespace sandgate::http {
@@ -231,7 +231,7 @@ void Dispatcher::admit(Request& request, const Route& route) {
 
 void Dispatcher::begin_stream(Response& response, const Request& request, const Route& route,
                               std::shared_ptr<void> permit) {
-  end_with_standing(response, request, route, services_.authenticator, services_.admission);
+  end_when_revoked(response, request, route, services_.authenticator, services_.admission);
   if (!services_.admission || !request.caller.tenant) return;
   if (!permit) permit = services_.admission->open_stream(request.caller);
   if (permit) hold(response, std::move(permit));

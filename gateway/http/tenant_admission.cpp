@@ -45,7 +45,7 @@ bool only_looks(Permission permission) {
 }
 
 // Suspension forbids requests that create or cost something.
-bool needs_good_standing(const Route& route) {
+bool is_forbidden_to_suspended(const Route& route) {
   if (only_looks(route.permission) || route.method == Method::delete_) return false;
   return route.method != Method::get || route.starts_work;
 }
@@ -76,7 +76,7 @@ std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_secon
 }
 
 bool TenantAdmission::may_go_on(const Caller& caller, const Route& route) const {
-  if (caller.is_operator() || !needs_good_standing(route)) return true;
+  if (caller.is_operator() || !is_forbidden_to_suspended(route)) return true;
   const auto tenant = caller.tenant ? tenants_.last_known(*caller.tenant) : nullptr;
   return !caller.suspended && !(tenant && tenant->suspended);
 }

@@ -8,8 +8,8 @@ namespace sandgate::http {
 // Makes a streaming answer or WebSocket end within about two seconds after its caller's key was
 // revoked or expired, lost the permission, or its tenant was suspended. `admission` may be null;
 // all references must outlive the stream. Other answers are left unchanged.
-void end_with_standing(Response& response, const Request& request, const Route& route,
-                       Authenticator& authenticator, const Admission* admission);
+void end_when_revoked(Response& response, const Request& request, const Route& route,
+                      Authenticator& authenticator, const Admission* admission);
 
 // Returns the answer of `work`, a request of `caller` on `route`. Cancels `work` within about two
 // seconds after the tenant is suspended and throws Error(forbidden), unless the answer is ready by

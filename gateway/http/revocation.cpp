@@ -1,4 +1,4 @@
-#include "gateway/http/standing.hpp"
+#include "gateway/http/revocation.hpp"
 
 #include "gateway/core/settle.hpp"
 
@@ -8,13 +8,13 @@ namespace {
 constexpr std::chrono::seconds kLookAgain{1};
 
 // What is needed to check the access of a stream's caller again.
-struct Standing {
+struct Access {
   Request credentials;
   const Route& route;
   Authenticator& authenticator;
   const Admission* admission;
 };
-using SharedStanding = std::shared_ptr<const Standing>;
+using SharedAccess = std::shared_ptr<const Access>;
 
 bool is_refusal(const Error& error) {
   return error.code == ErrorCode::unauthenticated || error.code == ErrorCode::forbidden ||
@@ -22,26 +22,26 @@ bool is_refusal(const Error& error) {
 }
 
 // Only an explicit refusal ends the stream: an outage of the database does not.
-Task<bool> stands(SharedStanding standing) {
-  auto asking = standing->authenticator.authenticate(standing->credentials);
+Task<bool> is_still_granted(SharedAccess access) {
+  auto asking = access->authenticator.authenticate(access->credentials);
   const auto outcome = co_await attempt(std::move(asking));
   if (const auto* error = std::get_if<Error>(&outcome)) co_return !is_refusal(*error);
   const Caller& caller = std::get<Caller>(outcome);
-  if (!allows(caller.role, standing->route.permission)) co_return false;
-  co_return !standing->admission || standing->admission->may_go_on(caller, standing->route);
+  if (!allows(caller.role, access->route.permission)) co_return false;
+  co_return !access->admission || access->admission->may_go_on(caller, access->route);
 }
 
-Task<void> until_it_falls(SharedStanding standing) {
-  for (bool good = true; good;) {
+Task<void> until_revoked(SharedAccess access) {
+  for (bool granted = true; granted;) {
     co_await sleep_for(kLookAgain);
-    good = co_await stands(standing);
+    granted = co_await is_still_granted(access);
   }
 }
 
 // Throws when access is lost, so that the client does not take a truncated answer for complete.
-Task<void> watched(Task<void> stream, SharedStanding standing) {
+Task<void> watched(Task<void> stream, SharedAccess access) {
   Settled<void> settled;
-  auto race = ends_before(settle(std::move(stream), settled), until_it_falls(std::move(standing)));
+  auto race = ends_before(settle(std::move(stream), settled), until_revoked(std::move(access)));
   const bool ended = co_await std::move(race);
   if (!ended) throw boost::system::system_error(asio::error::operation_aborted);
   settled.take();
@@ -64,21 +64,21 @@ Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& r
   co_return settled.take();
 }
 
-void end_with_standing(Response& response, const Request& request, const Route& route,
-                       Authenticator& authenticator, const Admission* admission) {
+void end_when_revoked(Response& response, const Request& request, const Route& route,
+                      Authenticator& authenticator, const Admission* admission) {
   if (route.permission == Permission::open) return;
   Request credentials;
   credentials.headers = request.headers;
   credentials.target = request.target;
-  const auto standing = std::make_shared<const Standing>(
-      Standing{std::move(credentials), route, authenticator, admission});
+  const auto access = std::make_shared<const Access>(
+      Access{std::move(credentials), route, authenticator, admission});
   if (auto* stream = std::get_if<StreamBody>(&response.body))
-    stream->produce = [standing, inner = std::move(stream->produce)](BodySink& sink) {
-      return watched(inner(sink), standing);
+    stream->produce = [access, inner = std::move(stream->produce)](BodySink& sink) {
+      return watched(inner(sink), access);
     };
   else if (auto* upgrade = std::get_if<UpgradeBody>(&response.body))
-    upgrade->serve = [standing, inner = std::move(upgrade->serve)](WebSocket& socket) {
-      return watched(inner(socket), standing);
+    upgrade->serve = [access, inner = std::move(upgrade->serve)](WebSocket& socket) {
+      return watched(inner(socket), access);
     };
 }
 
