@@ -147,7 +147,7 @@ Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
     const bool left = body.broken() || state.cancelled() != asio::cancellation_type::none;
     if (left && failure) std::rethrow_exception(failure);
     if (left) throw *error;
-    if (error && passage.admitted) error = co_await told_of(request, std::move(*error));
+    if (error && passage.admitted) error = co_await unless_missing(request, std::move(*error));
     response = problem(error ? *error : as_error(failure, request.id), request.id);
   }
   if (services_.metrics)
@@ -179,9 +179,9 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
 }
 
 Task<Response> Dispatcher::refuse_coding(const Request& request) {
-  auto telling =
-      told_of(request, Error::invalid(kCoding, "is not supported: send the body as it is"));
-  const Error error = co_await std::move(telling);
+  auto checking =
+      unless_missing(request, Error::invalid(kCoding, "is not supported: send the body as it is"));
+  const Error error = co_await std::move(checking);
   if (error.code != ErrorCode::invalid) throw error;
   Response response = problem(error, 415, request.id);
   response.headers.emplace_back("Accept-Encoding", "identity");
@@ -285,7 +285,7 @@ Task<Response> Dispatcher::run(Request& request, const Route& route) {
   return route.handler(request);
 }
 
-Task<Error> Dispatcher::told_of(const Request& request, Error error) {
+Task<Error> Dispatcher::unless_missing(const Request& request, Error error) {
   const bool is_wrong = error.code == ErrorCode::invalid || error.code == ErrorCode::too_large;
   if (!is_wrong || !services_.presence || !request.params.contains("id")) co_return error;
   auto checking = services_.presence->check(request);
@@ -310,7 +310,7 @@ Task<Response> Dispatcher::run_once(Request& request, const Route& route, Idempo
   } catch (...) {
     failure = std::current_exception();
   }
-  if (refusal) refusal = co_await told_of(request, std::move(*refusal));
+  if (refusal) refusal = co_await unless_missing(request, std::move(*refusal));
   if (refusal) response = problem(*refusal, request.id);
   if (failure || !is_text(response) || !may_be_replayed(response.status)) {
     start.claim->release();

@@ -61,8 +61,9 @@ class Dispatcher final : public Responder {
   // tenant: with `permit`, or if that is null with a permit taken here.
   void begin_stream(Response& response, const Request& request, const Route& route,
                     std::shared_ptr<void> permit);
-  // Replaces `error` by not_found if an admitted request names a missing resource.
-  Task<Error> told_of(const Request& request, Error error);
+  // Returns `error`, or the not_found of the resource that the admitted request names, if that is
+  // missing: it comes before what else is wrong with the request.
+  Task<Error> unless_missing(const Request& request, Error error);
 
   const Routes& routes_;
   Services services_;
