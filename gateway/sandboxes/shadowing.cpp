@@ -25,7 +25,7 @@ constexpr char kLost[] = R"sql(
 
 }  // namespace
 
-struct Shadowing::Shade {
+struct Shadowing::Run {
   SandboxId id, beside;
   CreateOrder order;  // with the shadow's profile_version and request
   Decision decision;
@@ -41,11 +41,11 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
     ++left_out_;
     return;
   }
-  Shade shade{.id = SandboxId::make(), .beside = sandbox, .order = order, .outcome = "refused"};
-  shade.order.profile_version = order.shadow->version;
-  auto work = [this, shade = std::move(shade)]() mutable -> Task<void> {
-    auto casting = cast(std::move(shade));
-    const auto outcome = co_await attempt(std::move(casting));
+  Run run{.id = SandboxId::make(), .beside = sandbox, .order = order, .outcome = "refused"};
+  run.order.profile_version = order.shadow->version;
+  auto work = [this, run = std::move(run)]() mutable -> Task<void> {
+    auto running = carry_out(std::move(run));
+    const auto outcome = co_await attempt(std::move(running));
     if (const auto* error = std::get_if<Error>(&outcome))
       log::warn("a shadow was not recorded", {{"reason", error->what()}});
     --under_way_;
@@ -53,37 +53,36 @@ void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
   spawn_detached(parts_.executor, std::move(work));
 }
 
-Task<void> Shadowing::cast(Shade shade) {
-  if (shade.order.shadow->request) {
-    shade.order.request = *shade.order.shadow->request;
-    shade.decision = lifecycle_.explain(shade.order);
-    shade.outcome = shade.decision.eligible() > 0 ? "running" : "failed";
+Task<void> Shadowing::carry_out(Run run) {
+  if (run.order.shadow->request) {
+    run.order.request = *run.order.shadow->request;
+    run.decision = lifecycle_.explain(run.order);
+    run.outcome = run.decision.eligible() > 0 ? "running" : "failed";
   }
-  auto begin = [shade](pqxx::work& tx) {
-    run_prepared(tx, kBegun, shade.id.value, shade.beside.value, shade.order.tenant.value,
-                 shade.order.profile, shade.order.profile_version, shade.outcome,
-                 shade.document().dump());
+  auto begin = [run](pqxx::work& tx) {
+    run_prepared(tx, kBegun, run.id.value, run.beside.value, run.order.tenant.value,
+                 run.order.profile, run.order.profile_version, run.outcome, run.document().dump());
   };
   co_await parts_.database.run(std::move(begin));
-  if (shade.outcome != "running") co_return;
-  co_await place_it(shade);
-  auto end = [id = shade.id, outcome = shade.outcome, document = shade.document()](pqxx::work& tx) {
+  if (run.outcome != "running") co_return;
+  co_await place_run(run);
+  auto end = [id = run.id, outcome = run.outcome, document = run.document()](pqxx::work& tx) {
     run_prepared(tx, kEnded, id.value, outcome, document.dump());
   };
   co_await parts_.database.run(std::move(end));
 }
 
-Task<void> Shadowing::place_it(Shade& shade) {
-  CreateSpec spec = spec_of(shade.order.request, shade.id, shade.order.tenant);
+Task<void> Shadowing::place_run(Run& run) {
+  CreateSpec spec = spec_of(run.order.request, run.id, run.order.tenant);
   spec.installation = parts_.installation->id();
-  spec.passed = shade.order.passed;
-  const Placement placement = co_await place(shade.decision, std::move(spec), parts_.board);
-  shade.decision.attempts = placement.attempts;
-  shade.outcome = placement.placed ? "created" : "failed";
+  spec.passed = run.order.passed;
+  const Placement placement = co_await place(run.decision, std::move(spec), parts_.board);
+  run.decision.attempts = placement.attempts;
+  run.outcome = placement.placed ? "created" : "failed";
   if (!placement.placed) co_return;
   const DeploymentPtr deployment = placement.placed->deployment;
-  shade.decision.chosen = deployment->name;
-  auto ending = end_unwanted(deployment, placement.placed->sandbox.backend_id, shade.id.value);
+  run.decision.chosen = deployment->name;
+  auto ending = end_unwanted(deployment, placement.placed->sandbox.backend_id, run.id.value);
   const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
   if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});

@@ -26,10 +26,10 @@ class Shadowing {
   uint64_t left_out() const { return left_out_; }
 
  private:
-  struct Shade;  // one shadow placement
+  struct Run;  // one shadow placement
 
-  Task<void> cast(Shade shade);
-  Task<void> place_it(Shade& shade);
+  Task<void> carry_out(Run run);
+  Task<void> place_run(Run& run);
 
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
