@@ -171,7 +171,8 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
   plan_for_values(tx);
   counted = still_right(tx, budget, now, std::move(counted));
   const Json before = stored_settings(tx, budget.tenant, budget.name);
-  forget_without_budgets(tx, budget.tenant);  // of a create that was under way as the last one went
+  // A create may have been under way when the last budget was removed.
+  forget_without_budgets(tx, budget.tenant);
   tx.exec_params(kPut, budget.tenant, budget.name, budget.amount.to_string(), budget.currency,
                  std::string(to_string(budget.window)), budget.timezone,
                  std::string(to_string(budget.on_exceeded)), array_of(budget.alert_at),

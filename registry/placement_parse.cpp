@@ -44,7 +44,7 @@ void check_strategy(const PlacementPolicy& placement, ObjectReader& reader) {
       reader.problem("weights", "has no meaning without strategy weighted");
     return;
   }
-  // Without any, the deployments' own count.
+  // Without weights here, the deployments' own count.
   const bool all_zero = std::all_of(placement.weights.begin(), placement.weights.end(),
                                     [](const auto& weight) { return weight.second == 0; });
   if (all_zero && !placement.weights.empty())

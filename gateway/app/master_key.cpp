@@ -39,7 +39,7 @@ bool opens(const Vault& vault, const pqxx::row& row) {
   }
 }
 
-// True if nothing is.
+// Also true if nothing is sealed.
 bool fits_what_is_sealed(pqxx::work& tx, const Secret& key) {
   const Vault vault(key);
   const auto rows = tx.exec(kSealedValues);

@@ -10,7 +10,7 @@ namespace {
 // In sequence numbers, not events: bookings that were rolled back leave gaps.
 constexpr int64_t kWindow = 200;
 constexpr std::chrono::seconds kLongestBackoff{300};
-constexpr std::chrono::hours kLongestWish{24};  // limit of a receiver's Retry-After
+constexpr std::chrono::hours kMaxRetryAfter{24};
 
 void add_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportEvent>& events,
                  const BatchResult& result) {
@@ -26,9 +26,9 @@ export_rows::Round round_of(const ExportRow& row, int64_t end,
   if (result.settled < events.size())
     round.cursor = result.settled == 0 ? row.cursor : events[result.settled - 1].sequence;
   if (result.stopped.empty()) return round;
-  const std::chrono::seconds wish = result.retry_after.value_or(std::chrono::seconds(0));
-  round.wait = std::min<std::chrono::seconds>(std::max(wish, ExportRunner::backoff(row.failures)),
-                                              kLongestWish);
+  const auto pause = ExportRunner::backoff(row.failures);
+  round.wait = std::min<std::chrono::seconds>(std::max(result.retry_after.value_or(pause), pause),
+                                              kMaxRetryAfter);
   return round;
 }
 

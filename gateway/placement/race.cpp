@@ -135,7 +135,7 @@ CreateSpec Race::spec_for(const Deployment& deployment) const {
 }
 
 void Race::launch(const FlightPtr& flight) {
-  // Beyond the profile's deadline, too: how soon a tenant gives up says nothing about the backend.
+  // Not cut to the profile's deadline: how soon a tenant gives up says nothing about the backend.
   const auto patience = flight->deployment->attempt_deadline;
   auto work = [self = shared_from_this(), flight, patience,
                spec = spec_for(*flight->deployment)]() -> Task<void> {

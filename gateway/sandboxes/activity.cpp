@@ -14,7 +14,8 @@ using Steady = std::chrono::steady_clock;
 constexpr std::chrono::seconds kForgetAfter{600};  // unused for that long: its row has the last use
 constexpr std::chrono::milliseconds kTick{250};
 
-// A row that somebody has locked must not hold up the others. Returns the ids of those.
+// Skips rows that another transaction has locked, which must not hold up the others, and returns
+// their ids.
 const std::string kWriteUses = R"sql(
   WITH used AS MATERIALIZED (
     SELECT u.id, age_ms FROM json_to_recordset($1::json) AS u(id text, age_ms bigint)

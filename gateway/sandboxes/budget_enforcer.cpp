@@ -150,7 +150,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   co_return now->record.state != SandboxState::running;
 }
 
-// Another gateway, or the reaper of this one, is at it.
+// Whether another gateway, or this one's reaper, may still pause it.
 Task<bool> BudgetEnforcer::may_yet_be_paused(SandboxId id) {
   auto read = [id](pqxx::work& tx) { return sandbox_rows::tries_put_off(tx, id); };
   auto reading = parts_.database.run(std::move(read));

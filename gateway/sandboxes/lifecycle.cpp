@@ -325,7 +325,7 @@ Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seco
     // The long TTL is our choice, not the caller's, so its refusal is no error. The backend refused
     // it at the pause, too.
     if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
-    // The time that we add is, too.
+    // So is the time that we add: ask again without it.
     if (refusal->code == ErrorCode::invalid && ttl > least) continue;
     auto judging = judge_refusal(record.tenant, record.id, *refusal);
     const Error told = co_await std::move(judging);

@@ -73,7 +73,7 @@ Task<size_t> Machines::end_all_on(Sign last) {
   }
   // What was not written is tried again in the next step.
   if (ended < ids.size()) co_return ended;
-  // Unless it is back.
+  // Not the row of a machine that has returned meanwhile.
   auto forget = [last](pqxx::work& tx) {
     run_prepared(tx, "DELETE FROM machine WHERE name = $1 AND seen_at <= $2::timestamptz",
                  last.machine, to_rfc3339(last.seen));

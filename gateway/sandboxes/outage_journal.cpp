@@ -81,7 +81,7 @@ Task<void> check_writable(Database& database, std::string journal) {
   co_await std::move(writing);
 }
 
-// A second time without effect, since a sandbox ends once.
+// Idempotent, since a sandbox ends only once.
 void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) {
   // Without a lease: the reaper ends the sandbox in its next round.
   const sandbox_rows::Stop stop{.reason = intention.reason,

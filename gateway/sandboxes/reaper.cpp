@@ -59,7 +59,7 @@ Task<void> Reaper::ask_for_use(std::vector<SandboxRecord> records) {
 // the lock order.
 Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
   auto work = [this, due, ending](pqxx::work& tx) {
-    // A server that stalled may come to this long after the round began.
+    // A stalled database server may run this long after the round began.
     if (options_.end_is_known && options_.end_is_known(due.id))
       return std::optional<SandboxRecord>();
     if (is_for_idleness(ending.stop) && is_used_here(due)) return std::optional<SandboxRecord>();

@@ -227,7 +227,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::fork(SandboxRecord source, 
 
 Task<void> Snapshots::renew(SnapshotId id) {
   auto write = [id](pqxx::work& tx) { snapshot_rows::renew(tx, id, kForkLease); };
-  // If this is lost, the lease of the copies before it may do.
+  // If this fails, the lease that earlier copies renewed may still suffice.
   co_await attempt(parts_.database.run(std::move(write)));
 }
 

@@ -32,7 +32,7 @@ SignedFile signed_file_from(const http::Request& request) {
   return file;
 }
 
-// Also where the signature is wrong or comes twice: scripts shall read why it is refused.
+// Even if the signature is wrong or sent twice, so that scripts can read why it is refused.
 bool is_signed(const http::Request& request) {
   const auto is_it = [](const auto& item) { return item.first == kSignature; };
   return request.path == kFiles && std::ranges::any_of(request.query.items(), is_it);
