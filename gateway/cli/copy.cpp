@@ -86,6 +86,10 @@ void upload_tree(const Context& context, const Client& client, const fs::path& s
                           << " is no file, directory or symbolic link\n";
 }
 
+Error not_all_written(const fs::path& target) {
+  return {ErrorCode::quota_exceeded, "cannot write all of " + target.string()};
+}
+
 void download_file(const Context& context, const Client& client, const Place& source,
                    const Json& entry, const fs::path& target) {
   // Written to a temporary file and renamed, so that a broken copy never looks complete.
@@ -99,10 +103,11 @@ void download_file(const Context& context, const Client& client, const Place& so
                  .download =
                      [&](std::string_view bytes) {
                        file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+                       if (!file) throw not_all_written(target);
                      },
                  .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});
     file.close();
-    if (!file) throw Error(ErrorCode::quota_exceeded, "cannot write all of " + target.string());
+    if (!file) throw not_all_written(target);
   } catch (const Error&) {
     fs::remove(partial);
     throw;

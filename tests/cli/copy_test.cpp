@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <sstream>
@@ -112,6 +113,27 @@ TEST(Copy, APlaceThatCannotBeMadeIsTold) {
 
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(problem.at("detail"), "cannot use " + file + "/below: Not a directory");
+}
+
+TEST(Copy, AFullDiskEndsTheTransfer) {
+  const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  std::filesystem::create_symlink("/dev/full", target + ".sandgate-partial");
+  // Who reads on is told of the missing half.
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("/stat?") != std::string::npos)
+      return ScriptedServer::json(200, R"({"type":"file","size":2000000})");
+    return "HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\nConnection: close\r\n\r\n" +
+           std::string(1'000'000, 'x');
+  });
+
+  testing::internal::CaptureStderr();
+  const Told told =
+      tell(server.url(), {"cp", "--json", (make_id("sb") + ":a").c_str(), target.c_str()});
+  const Json problem = Json::parse(testing::internal::GetCapturedStderr());
+
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(problem.at("detail"), "cannot write all of " + target);
+  EXPECT_FALSE(std::filesystem::exists(target));
 }
 
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
