@@ -22,6 +22,8 @@ unsigned char* bytes_of(std::string& text) { return reinterpret_cast<unsigned ch
 
 using CipherContext = std::unique_ptr<EVP_CIPHER_CTX, decltype(&EVP_CIPHER_CTX_free)>;
 
+using DigestContext = std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)>;
+
 CipherContext cipher_context() { return {EVP_CIPHER_CTX_new(), &EVP_CIPHER_CTX_free}; }
 
 // Looked up once: SHA256() searches OpenSSL's providers on every call.
@@ -56,11 +58,11 @@ std::string uuid_bytes(std::string_view text) {
 
 std::string to_hex(std::string_view bytes) {
   static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  text.reserve(bytes.size() * 2);
+  std::string text(bytes.size() * 2, '\0');
+  auto digit = text.begin();
   for (const unsigned char byte : bytes) {
-    text.push_back(kDigits[byte >> 4]);
-    text.push_back(kDigits[byte & 15]);
+    *digit++ = kDigits[byte >> 4];
+    *digit++ = kDigits[byte & 15];
   }
   return text;
 }
@@ -77,10 +79,14 @@ std::optional<std::string> from_hex(std::string_view text) {
 }
 
 std::string sha256_hex(std::string_view bytes) {
-  std::string digest(SHA256_DIGEST_LENGTH, '\0');
-  if (EVP_Digest(bytes.data(), bytes.size(), bytes_of(digest), nullptr, sha256(), nullptr) != 1)
+  // Kept, since making one costs as much as a short digest.
+  thread_local const DigestContext context(EVP_MD_CTX_new(), &EVP_MD_CTX_free);
+  char digest[SHA256_DIGEST_LENGTH];
+  if (EVP_DigestInit_ex(context.get(), sha256(), nullptr) != 1 ||
+      EVP_DigestUpdate(context.get(), bytes.data(), bytes.size()) != 1 ||
+      EVP_DigestFinal_ex(context.get(), reinterpret_cast<unsigned char*>(digest), nullptr) != 1)
     throw Error(ErrorCode::internal, "OpenSSL offers no SHA-256");
-  return to_hex(digest);
+  return to_hex({digest, sizeof digest});
 }
 
 std::string hmac_sha256_hex(const Secret& key, std::string_view message) {
