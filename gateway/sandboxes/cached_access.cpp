@@ -19,11 +19,15 @@ bool waits_for_use(const SandboxRecord& record) {
 
 }  // namespace
 
-Task<std::shared_ptr<void>> CachedAccess::in_use(const http::Caller& caller, SandboxId id) {
-  const auto known = co_await lifecycle_.get(*caller.tenant, id);
-  const SandboxRecord& record = known->record;
-  if (is_ended(record.state)) co_return nullptr;
-  co_return activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds));
+std::shared_ptr<void> CachedAccess::use(const SandboxRecord& record) {
+  if (is_ended(record.state)) return nullptr;
+  return activity_->use(record.id, std::chrono::seconds(record.idle_timeout_seconds));
+}
+
+CachedSandboxPtr CachedAccess::known_awake(const TenantId& tenant, const SandboxId& id) {
+  if (lifecycle_.settling().is_marked(id)) return nullptr;
+  auto known = lifecycle_.peek(tenant, id);
+  return known && !waits_for_use(known->record) ? known : nullptr;
 }
 
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
@@ -40,10 +44,14 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
   if (caller.suspended && verb == Verb::exec) throw http::tenant_is_suspended();
+  const TenantId& tenant = *caller.tenant;
+  auto known = lifecycle_.peek(tenant, *parsed);
+  if (!known) known = co_await lifecycle_.get(tenant, *parsed);
   // Mark use before reading the state: a pause for idleness writes the state before it looks for
   // marks, so at least one side sees the other.
-  auto activity = co_await in_use(caller, *parsed);
-  const auto known = co_await awake(caller, *parsed);
+  auto activity = use(known->record);
+  known = known_awake(tenant, *parsed);
+  if (!known) known = co_await awake(caller, *parsed);
   const SandboxRecord& record = known->record;
   check_running(record);
   const auto deployment = lifecycle_.deployment_of(record);

@@ -17,7 +17,9 @@ class CachedAccess : public SandboxAccess {
 
  private:
   // Counts the sandbox as in use while the handle lives; null when it needs no count or has ended.
-  Task<std::shared_ptr<void>> in_use(const http::Caller& caller, SandboxId id);
+  std::shared_ptr<void> use(const SandboxRecord& record);
+  // The sandbox if the cache knows it and it need not be resumed; otherwise null.
+  CachedSandboxPtr known_awake(const TenantId& tenant, const SandboxId& id);
   // The sandbox, after resuming it when its profile and the caller's role allow that.
   Task<CachedSandboxPtr> awake(const http::Caller& caller, SandboxId id);
 

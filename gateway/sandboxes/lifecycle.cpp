@@ -110,14 +110,21 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   }
 }
 
-Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
-  auto found = co_await parts_.cache.find(id);
-  if (found && found->record.tenant != tenant) found = nullptr;
+CachedSandboxPtr Lifecycle::shown_to(const TenantId& tenant, CachedSandboxPtr found) const {
+  if (!found || found->record.tenant != tenant) return nullptr;
   // The caller who asked for the end was told of it, so later reads have to show it.
-  if (!found || !parts_.outage) co_return found;
+  if (!parts_.outage) return found;
   const SandboxState state = parts_.outage->state_of(found->record);
-  if (state == found->record.state) co_return found;
-  co_return told_as(state, found->record);
+  return state == found->record.state ? found : told_as(state, found->record);
+}
+
+Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
+  auto found = co_await parts_.cache.find(std::move(id));
+  co_return shown_to(tenant, std::move(found));
+}
+
+CachedSandboxPtr Lifecycle::peek(const TenantId& tenant, const SandboxId& id) {
+  return shown_to(tenant, parts_.cache.peek(id).value_or(nullptr));
 }
 
 std::set<std::string> Lifecycle::ending(const TenantId& tenant) const {

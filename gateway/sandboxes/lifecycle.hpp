@@ -92,6 +92,9 @@ class Lifecycle {
   // Null when there is no such sandbox or another tenant owns it; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
   Task<CachedSandboxPtr> get(TenantId tenant, SandboxId id);
+  // As find(), without a coroutine, for hot paths; null also when it would have to ask the
+  // database.
+  CachedSandboxPtr peek(const TenantId& tenant, const SandboxId& id);
   // The tenant's sandboxes that these report as `stopping` though their rows live, for lists; see
   // sandbox_rows::Filter.
   std::set<std::string> ending(const TenantId& tenant) const;
@@ -132,6 +135,8 @@ class Lifecycle {
   Settling& settling() { return settling_; }
 
  private:
+  // A cached sandbox as the tenant sees it; null unless it is the tenant's.
+  CachedSandboxPtr shown_to(const TenantId& tenant, CachedSandboxPtr found) const;
   // Returns once the backend certainly has no such sandbox. Throws when it does not answer.
   Task<void> kill_on(DeploymentPtr deployment, SandboxRecord record);
   // kill_at(): as kill_on(), by name; false when the backend does not answer. kill_everywhere(): on

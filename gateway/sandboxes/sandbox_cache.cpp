@@ -29,7 +29,7 @@ bool SandboxCache::listening() const {
   return steady_ns() - heard_ns_ < std::chrono::nanoseconds(kSilence).count();
 }
 
-std::optional<CachedSandboxPtr> SandboxCache::look(const SandboxId& id) {
+std::optional<CachedSandboxPtr> SandboxCache::peek(const SandboxId& id) {
   if (!listening()) return std::nullopt;
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
@@ -38,6 +38,7 @@ std::optional<CachedSandboxPtr> SandboxCache::look(const SandboxId& id) {
       found->second.until < Steady::now())
     return std::nullopt;
   shard.recent.splice(shard.recent.begin(), shard.recent, found->second.position);
+  ++hits_;
   return found->second.value;
 }
 
@@ -57,10 +58,7 @@ CachedSandboxPtr SandboxCache::last_seen(const SandboxId& id) {
 }
 
 Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
-  if (auto known = look(id)) {
-    ++hits_;
-    co_return *known;
-  }
+  if (auto known = peek(id)) co_return std::move(*known);
   ++misses_;
   const Mark mark = mark_of(id);
   auto read = database_.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });

@@ -31,6 +31,9 @@ class SandboxCache {
 
   // Null: no such sandbox. Throws what reading the row throws when nothing usable is cached.
   Task<CachedSandboxPtr> find(SandboxId id);
+  // As find(), without a coroutine, for hot paths. Empty: not cached, invalidated, or the cache is
+  // bypassed.
+  std::optional<CachedSandboxPtr> peek(const SandboxId& id);
   // The last cached value, even if it has changed since, for ending a sandbox while the database
   // does not answer. Null: never cached, or evicted.
   CachedSandboxPtr last_seen(const SandboxId& id);
@@ -73,8 +76,6 @@ class SandboxCache {
   bool listening() const;
   void clear();
   void on_change(const SandboxId& id, int64_t revision);
-  // Empty: not cached, invalidated, or the cache is bypassed.
-  std::optional<CachedSandboxPtr> look(const SandboxId& id);
   // Of any age, but not invalidated; null when there is none. For when the database is away.
   CachedSandboxPtr last_known(const SandboxId& id);
   void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);

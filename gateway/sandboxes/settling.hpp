@@ -22,13 +22,13 @@ class Settling {
   // Marks the sandbox, while the handle lives, as about to be paused by this process. Use of the
   // sandbox waits for that in until_unmarked().
   std::shared_ptr<void> mark_pausing(const SandboxId& id);
+  bool is_marked(const SandboxId& id);
   // Returns once no handle lives, or after 5 s.
   Task<void> until_unmarked(SandboxId id);
 
  private:
   struct Look;
   Task<void> carry_out(std::shared_ptr<Look> look, SandboxId id);
-  bool is_marked(const SandboxId& id);
 
   SandboxCache& cache_;
   const asio::any_io_executor executor_;
