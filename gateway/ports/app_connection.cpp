@@ -27,7 +27,8 @@ AppConnection::AppConnection(asio::any_io_executor executor, std::string key,
       path_prefix_(std::move(connection.path_prefix)),
       headers_(std::move(connection.headers)),
       tls_host_(std::move(connection.tls_host)),
-      socket_(executor_, connection.socket.release()) {}
+      socket_(executor_, asio::generic::stream_protocol(AF_UNSPEC, 0),
+              connection.socket.release()) {}
 
 Task<void> AppConnection::secure(asio::ssl::context& context) {
   if (tls_host_.empty()) co_return;
@@ -47,8 +48,8 @@ AppConnection::~AppConnection() {
     ::setsockopt(socket_.native_handle(), SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
 }
 
-Task<void> AppConnection::wait(Socket::wait_type what) {
-  const auto [failure] = co_await socket_.async_wait(what, kAsTuple);
+Task<void> AppConnection::wait_to_write() {
+  const auto [failure] = co_await socket_.async_wait(Socket::wait_write, kAsTuple);
   if (given_up_) throw overdue();
   if (failure) throw boost::system::system_error(failure);
 }
@@ -61,33 +62,19 @@ Task<size_t> AppConnection::read() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (tls_) co_return co_await read_secure();
-  // A read that left room has emptied the socket, so wait before the next one.
-  bool ask = !drained_;
-  for (;;) {
-    if (!ask) co_await wait(Socket::wait_read);
-    ask = false;
-    const size_t room = kBufferBytes - end_;
-    const ssize_t got = ::recv(socket_.native_handle(), buffer_.get() + end_, room, MSG_DONTWAIT);
-    if (got < 0 && is_later()) continue;
-    if (got < 0) {
-      broken_ = true;
-      refused_ = refused_ || errno == ECONNREFUSED;
-    }
-    if (got <= 0) co_return 0;
-    drained_ = static_cast<size_t>(got) < room;
-    end_ += static_cast<size_t>(got);
-    co_return static_cast<size_t>(got);
-  }
-}
-
-Task<size_t> AppConnection::read_secure() {
   const auto room = asio::buffer(buffer_.get() + end_, kBufferBytes - end_);
-  const auto [failure, got] = co_await tls_->async_read_some(room, kAsTuple);
+  boost::system::error_code failure;
+  size_t got = 0;
+  // Two statements, because g++ 12 awaits both branches of a conditional expression.
+  if (tls_)
+    std::tie(failure, got) = co_await tls_->async_read_some(room, kAsTuple);
+  else
+    std::tie(failure, got) = co_await socket_.async_receive(room, MSG_DONTWAIT, kAsTuple);
   if (given_up_) throw overdue();
   if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
   // Many programs end TLS by closing the connection alone.
   broken_ = failure && failure != asio::error::eof && failure != asio::ssl::error::stream_truncated;
+  refused_ = refused_ || failure == asio::error::connection_refused;
   end_ += failure ? 0 : got;
   co_return failure ? 0 : got;
 }
@@ -122,7 +109,7 @@ Task<bool> AppConnection::write(std::span<const asio::const_buffer> buffers) {
     const ssize_t put = send_some(rest);
     if (put == kBroken) co_return false;
     if (put == kLater) {
-      co_await wait(Socket::wait_write);
+      co_await wait_to_write();
       continue;
     }
     left -= static_cast<size_t>(put);

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/ssl.hpp>
 
 #include "gateway/core/async.hpp"
@@ -58,10 +58,9 @@ class AppConnection {
 
  private:
   using Buffers = std::array<asio::const_buffer, 4>;
-  using Socket = asio::posix::stream_descriptor;
+  using Socket = asio::generic::stream_protocol::socket;
 
-  Task<void> wait(Socket::wait_type what);
-  Task<size_t> read_secure();
+  Task<void> wait_to_write();
   // Bytes sent; -1: would block, -2: broken.
   ssize_t send_some(const Buffers& buffers);
 
@@ -74,7 +73,7 @@ class AppConnection {
   std::optional<asio::ssl::stream<Socket&>> tls_;
   std::unique_ptr<char[]> buffer_{new char[kBufferBytes]};
   size_t begin_ = 0, end_ = 0;
-  bool given_up_ = false, broken_ = false, refused_ = false, drained_ = true;
+  bool given_up_ = false, broken_ = false, refused_ = false;
 };
 
 }  // namespace sandgate::ports
