@@ -38,12 +38,13 @@ Task<void> Transport::handshake() {
 }
 
 Task<size_t> Transport::read_some(asio::mutable_buffer into) {
-  if (tls_) {
-    const auto [failure, bytes] = co_await tls_->async_read_some(into, kTuple);
-    co_return failure ? 0 : bytes;
-  }
-  const size_t bytes = co_await drop_some(into);
-  co_return bytes;
+  if (!tls_) return drop_some(into);
+  return read_secure(into);
+}
+
+Task<size_t> Transport::read_secure(asio::mutable_buffer into) {
+  const auto [failure, bytes] = co_await tls_->async_read_some(into, kTuple);
+  co_return failure ? 0 : bytes;
 }
 
 Task<size_t> Transport::drop_some(asio::mutable_buffer into) {

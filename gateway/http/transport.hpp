@@ -44,6 +44,7 @@ class Transport {
   Deadline writing;  // of the current write; separate because a relay reads and writes at once
 
  private:
+  Task<size_t> read_secure(asio::mutable_buffer into);
   Task<void> yield_after(size_t bytes);
 
   Socket socket_;

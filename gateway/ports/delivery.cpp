@@ -9,6 +9,12 @@ boost::system::system_error cut_off() {
   return boost::system::system_error(asio::error::connection_aborted);
 }
 
+using Pieces = std::array<asio::const_buffer, 3>;
+
+Pieces pieces_of(std::string_view head, std::string_view bytes = {}, std::string_view tail = {}) {
+  return {asio::buffer(head), asio::buffer(bytes), asio::buffer(tail)};
+}
+
 AnswerFraming framing_of(const AppResponse& answer, http::ClientSide& client) {
   AnswerFraming framing;
   framing.http11 = client.http11();
@@ -34,28 +40,18 @@ Delivery::Delivery(http::ClientSide& client, WatchedApp& app, AppResponse& answe
       framing_(framing_of(answer, client)) {}
 
 Task<void> Delivery::run(std::string head) {
-  if (!answer_.has_body())
-    co_await pass(head, "", "");
-  else if (answer_.chunked())
-    co_await pass_chunks(std::move(head));
-  else if (framing_.length)
-    co_await pass_length(std::move(head), *framing_.length);
-  else
-    co_await pass_rest(std::move(head));
-}
-
-Task<void> Delivery::pass(std::string_view head, std::string_view bytes, std::string_view tail) {
-  const std::array<asio::const_buffer, 3> buffers{asio::buffer(head.data(), head.size()),
-                                                  asio::buffer(bytes.data(), bytes.size()),
-                                                  asio::buffer(tail.data(), tail.size())};
-  co_await client_.write(buffers, silence_);
+  if (!answer_.has_body()) return pass_length(std::move(head), 0);
+  if (answer_.chunked()) return pass_chunks(std::move(head));
+  if (framing_.length) return pass_length(std::move(head), *framing_.length);
+  return pass_rest(std::move(head));
 }
 
 Task<void> Delivery::pass_length(std::string head, uint64_t length) {
   AppConnection& program = app_.connection();
   for (uint64_t left = length;;) {
     const std::string_view bytes = program.unread().substr(0, left);
-    co_await pass(head, bytes, "");
+    const Pieces pieces = pieces_of(head, bytes);
+    co_await client_.write(pieces, silence_);
     program.consume(bytes.size());
     left -= bytes.size();
     head.clear();
@@ -81,7 +77,8 @@ Task<void> Delivery::pass_chunks(std::string head) {
     if (framing_.chunked && ended) tail.append("0\r\n\r\n");
     // Send the head alone too, so that the client of a quiet stream sees it begin.
     const std::string_view piece(bytes.get(), got);
-    if (!head.empty() || got > 0 || !tail.empty()) co_await pass(head, piece, tail);
+    const Pieces pieces = pieces_of(head, piece, tail);
+    if (asio::buffer_size(pieces) > 0) co_await client_.write(pieces, silence_);
     head.clear();
     if (ended) co_return;
     if (got > 0) continue;
@@ -98,14 +95,16 @@ Task<void> Delivery::pass_rest(std::string head) {
     const std::string_view bytes = program.unread();
     const bool frame = framing_.chunked && !bytes.empty();
     if (frame) head.append(http::chunk_head(bytes.size()));
-    if (!head.empty() || !bytes.empty()) co_await pass(head, bytes, frame ? "\r\n" : "");
+    const Pieces pieces = pieces_of(head, bytes, frame ? "\r\n" : "");
+    if (asio::buffer_size(pieces) > 0) co_await client_.write(pieces, silence_);
     program.consume(bytes.size());
     head.clear();
     const size_t got = co_await app_.hear();
     if (got == 0) break;
   }
   if (program.broken()) throw cut_off();
-  if (framing_.chunked) co_await pass("0\r\n\r\n", "", "");
+  const Pieces end = pieces_of("0\r\n\r\n");
+  if (framing_.chunked) co_await client_.write(end, silence_);
 }
 
 }  // namespace sandgate::ports

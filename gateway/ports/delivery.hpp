@@ -26,7 +26,6 @@ class Delivery {
   Task<void> pass_length(std::string head, uint64_t length);
   Task<void> pass_chunks(std::string head);
   Task<void> pass_rest(std::string head);
-  Task<void> pass(std::string_view head, std::string_view bytes, std::string_view tail);
 
   http::ClientSide& client_;
   WatchedApp& app_;

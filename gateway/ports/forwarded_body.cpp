@@ -11,9 +11,7 @@ constexpr size_t kUploadBytes = 32 * 1024;
 }  // namespace
 
 Task<void> ForwardedBody::gather() {
-  const auto length = body_.length();
-  framing_.length = length;
-  if (body_.ended()) co_return;
+  const auto length = framing_.length;
   if (length && *length <= kSmallBody) {
     body_.expect(http::IncomingBody::Speed::whole);
     small_.resize(*length);

@@ -11,9 +11,11 @@ namespace sandgate::ports {
 // other streams after it through one buffer.
 class ForwardedBody {
  public:
-  explicit ForwardedBody(http::IncomingBody& body) : body_(body) {}
+  explicit ForwardedBody(http::IncomingBody& body)
+      : body_(body), framing_{.length = body.length()} {}
 
-  // Call first. Reads a small body whole. Throws as IncomingBody::read().
+  bool is_empty() const { return body_.ended(); }  // before gather()
+  // Call first, unless it is empty. Reads a small body whole. Throws as IncomingBody::read().
   Task<void> gather();
   const BodyFraming& framing() const { return framing_; }
   const std::string& small() const { return small_; }

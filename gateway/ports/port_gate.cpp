@@ -12,20 +12,22 @@ Error not_open() {
   return Error(ErrorCode::not_found, "no such port is open: see POST /v1/sandboxes/{id}/ports");
 }
 
-// Throws Error(unauthenticated), or Error(not_found) when the sandbox has ended. Never resumes a
-// sandbox, since the client is not authenticated yet.
-Task<void> check_visitor(SandboxAccess& access, const OpenPort& port, const SandboxId& sandbox,
-                         const BroughtToken& brought) {
-  std::optional<Error> refusal;
+std::optional<Error> refusal_of(const OpenPort& port, const BroughtToken& brought) {
   try {
     check_token(port, brought);
+    return std::nullopt;
   } catch (const Error& error) {
-    refusal = error;
+    return error;
   }
-  if (!refusal) co_return;
+}
+
+// The port of an ended sandbox counts as closed. Never resumes a sandbox, since the client is not
+// authenticated.
+Task<Error> told_of(Error refusal, SandboxAccess& access, const OpenPort& port,
+                    const SandboxId& sandbox) {
   auto judging = access.judge(port.tenant, sandbox, not_open());
   const Error told = co_await std::move(judging);
-  throw says_ended(told) ? not_open() : *refusal;
+  co_return says_ended(told) ? not_open() : refusal;
 }
 
 http::Response redirect_below(const PortAddress& address) {
@@ -69,46 +71,59 @@ Task<http::Response> PortGate::serve(http::Request& request, http::IncomingBody&
   co_return std::get<http::Response>(std::move(outcome));
 }
 
-Task<PortStore::Shared> PortGate::row_of(const SandboxId& sandbox, uint16_t port) {
-  if (auto known = parts_.ports.peek(sandbox, port)) co_return std::move(*known);
-  co_return co_await parts_.ports.find(sandbox, port);
+PortStore::Shared PortGate::known(const PortAddress& address) {
+  auto port = parts_.ports.peek(address.sandbox, address.port);
+  if (port && !*port) port = parts_.ports.peek(address.sandbox, kEveryPort);
+  return port.value_or(nullptr);
 }
 
 Task<PortStore::Shared> PortGate::find(const PortAddress& address) {
-  PortStore::Shared port = co_await row_of(address.sandbox, address.port);
-  if (!port) port = co_await row_of(address.sandbox, kEveryPort);
+  PortStore::Shared port = known(address);
+  if (!port) port = co_await parts_.ports.find(address.sandbox, address.port);
+  if (!port) port = co_await parts_.ports.find(address.sandbox, kEveryPort);
   if (!port) throw not_open();
-  if (port->is_over(parts_.clock.now()))
-    throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port->expires_at));
   co_return port;
+}
+
+void PortGate::check_time(const OpenPort& port) const {
+  if (port.is_over(parts_.clock.now()))
+    throw Error(ErrorCode::not_found, "the port was open until " + to_rfc3339(*port.expires_at));
 }
 
 Task<bool> PortGate::is_open(PortAddress address, std::string salt) {
   auto finding = find(address);
   const auto found = co_await attempt(std::move(finding));
   if (const auto* error = std::get_if<Error>(&found)) co_return error->code != ErrorCode::not_found;
-  co_return std::get<PortStore::Shared>(found)->salt == salt;
+  const auto& port = std::get<PortStore::Shared>(found);
+  co_return port->salt == salt && !port->is_over(parts_.clock.now());
 }
 
 Task<http::Response> PortGate::admit(http::Request& request, http::IncomingBody& body) {
   const auto address = port_address(request, settings_.domain);
   if (!address) throw not_open();
   if (address->path.empty()) co_return redirect_below(*address);
-  const PortStore::Shared port = co_await find(*address);
+  PortStore::Shared port = known(*address);
+  if (!port) port = co_await find(*address);
+  check_time(*port);
   const BroughtToken brought = brought_token(request, *address);
-  auto checking = check_visitor(parts_.access, *port, address->sandbox, brought);
-  co_await std::move(checking);
+  if (auto refusal = refusal_of(*port, brought)) {
+    auto telling = told_of(std::move(*refusal), parts_.access, *port, address->sandbox);
+    const Error told = co_await std::move(telling);
+    throw told;
+  }
   // An admitted client acts as a user of the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
   parts_.admission.count_connection(request, http::Requester::visitor);
   request.caller.suspended = co_await parts_.tenants.is_suspended(port->tenant);
-  auto opening = parts_.access.open(request.caller, address->sandbox.value, Verb::ports);
-  auto opened = co_await attempt(std::move(opening));
-  // The ports of an ended sandbox count as closed.
-  if (const auto* failure = std::get_if<Error>(&opened))
-    throw says_ended(*failure) ? not_open() : for_visitor(*failure);
-  OpenSandbox box = std::get<OpenSandbox>(std::move(opened));
-  auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, std::move(box), *address,
+  std::optional<OpenSandbox> box;
+  try {
+    auto opening = parts_.access.open(request.caller, address->sandbox.value, Verb::ports);
+    box = co_await std::move(opening);
+  } catch (const Error& failure) {
+    // The ports of an ended sandbox count as closed.
+    throw says_ended(failure) ? not_open() : for_visitor(failure);
+  }
+  auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, *std::move(box), *address,
                                        request, body, settings_.relay);
   relay->still_open = [this, address = *address, salt = port->salt] {
     return is_open(address, salt);

@@ -36,10 +36,13 @@ class PortGate final : public http::Responder {
  private:
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
+  // The open port that the cache knows for an address; null: it does not, or there is none.
+  PortStore::Shared known(const PortAddress& address);
+  // Throws Error(not_found).
   Task<PortStore::Shared> find(const PortAddress& address);
+  void check_time(const OpenPort& port) const;  // throws Error(not_found) once it is over
   // Whether the port is still open under this salt; opening it again ends earlier tokens.
   Task<bool> is_open(PortAddress address, std::string salt);
-  Task<PortStore::Shared> row_of(const SandboxId& sandbox, uint16_t port);
 
   http::Responder& inner_;
   const Parts parts_;

@@ -55,12 +55,13 @@ Error Relay::no_answer() const {
 }
 
 Task<bool> Relay::serve(http::ClientSide& client) {
+  const auto executor = co_await asio::this_coro::executor;
   client_ = &client;
   seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port));
-  co_await body_.gather();
+  if (!body_.is_empty()) co_await body_.gather();
   app_ = std::make_shared<WatchedApp>(client, settings_.silence, still_open);
   for (bool fresh = false;; fresh = true) {
-    co_await connect(fresh);
+    if (fresh || !take_idle(executor)) co_await connect();
     const Ending ending = co_await exchange();
     if (ending == Ending::done) break;
     if (fresh) throw no_answer();
@@ -85,13 +86,17 @@ Task<PortConnection> Relay::dial() {
   throw for_visitor(failure);
 }
 
-Task<void> Relay::connect(bool fresh) {
+bool Relay::take_idle(const asio::any_io_executor& executor) {
+  auto idle = pool_.take(seat_->key(), executor, repeatable() ? AppPool::kMaxAge : kYoung);
+  reused_ = idle != nullptr;
+  if (reused_) app_->use(std::move(idle));
+  return reused_;
+}
+
+Task<void> Relay::connect() {
   const auto executor = co_await asio::this_coro::executor;
   app_->use(nullptr);
-  std::unique_ptr<AppConnection> idle;
-  if (!fresh) idle = pool_.take(seat_->key(), executor, repeatable() ? AppPool::kMaxAge : kYoung);
-  reused_ = idle != nullptr;
-  if (reused_) co_return app_->use(std::move(idle));
+  reused_ = false;
   PortConnection connection = co_await dial();
   app_->use(std::make_unique<AppConnection>(executor, seat_->key(), std::move(connection)));
   auto securing = within(kDialLimit, program().secure(pool_.tls()));

@@ -37,7 +37,8 @@ class Relay {
  private:
   enum class Ending { done, again };  // again: the connection was closed before use
 
-  Task<void> connect(bool fresh);
+  bool take_idle(const asio::any_io_executor& executor);  // false: there is no idle connection
+  Task<void> connect();
   Task<PortConnection> dial();
   Task<Ending> exchange();
   Task<Ending> answer();
