@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cerrno>
+#include <cstring>
 #include <memory>
 
 #include <archive.h>
@@ -27,6 +28,28 @@ using Entry = std::unique_ptr<archive_entry, decltype(&archive_entry_free)>;
 [[noreturn]] void fail(ErrorCode code, const std::string& path, archive* from) {
   const char* reason = archive_error_string(from);
   throw Error(code, path + ": " + (reason ? reason : "the archive is broken"));
+}
+
+// Where an archive goes. What broke off gets nothing more: closing the writer, without which it is
+// never freed completely, would fill the entry with zeros and end the archive.
+struct Sink {
+  int fd;
+  bool broke_off = false;
+};
+
+la_ssize_t write_to_sink(archive* writer, void* data, const void* bytes, size_t size) {
+  const Sink& sink = *static_cast<const Sink*>(data);
+  size_t sent = 0;
+  while (!sink.broke_off && sent < size) {
+    const ssize_t now = ::write(sink.fd, static_cast<const char*>(bytes) + sent, size - sent);
+    if (now < 0 && errno == EINTR) continue;
+    if (now < 0) {
+      archive_set_error(writer, errno, "%s", std::strerror(errno));
+      return -1;
+    }
+    sent += static_cast<size_t>(now);
+  }
+  return sink.broke_off ? -1 : static_cast<la_ssize_t>(size);
 }
 
 // Throws also if the file shrinks meanwhile: libarchive would fill the rest with zeros.
@@ -125,11 +148,12 @@ uint64_t bytes_below(const fs::path& directory) {
 }
 
 std::vector<fs::path> pack(const fs::path& directory, int fd) {
+  Sink sink{fd};
   const Writer writer(archive_write_new(), &archive_write_free);
   // Here a name is its bytes, while pax wants characters, which a locale would have to explain.
   archive_write_set_format_gnutar(writer.get());
   archive_write_set_bytes_per_block(writer.get(), kBlockBytes);
-  if (archive_write_open_fd(writer.get(), fd) != ARCHIVE_OK)
+  if (archive_write_open(writer.get(), &sink, nullptr, &write_to_sink, nullptr) != ARCHIVE_OK)
     fail(ErrorCode::internal, directory.string(), writer.get());
   const Reader disk(archive_read_disk_new(), &archive_read_free);
   archive_read_disk_set_symlink_physical(disk.get());
@@ -140,8 +164,8 @@ std::vector<fs::path> pack(const fs::path& directory, int fd) {
       if (!pack_entry(entry.path(), name, disk.get(), writer.get())) left_out.push_back(name);
     }
   } catch (...) {
-    // Otherwise freeing the writer would complete the entry with zeros and end the archive.
-    archive_write_fail(writer.get());
+    sink.broke_off = true;
+    archive_write_close(writer.get());
     throw;
   }
   if (archive_write_close(writer.get()) != ARCHIVE_OK)

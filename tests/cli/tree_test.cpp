@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <malloc.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -124,6 +126,29 @@ TEST_F(TreeTest, WhatFailsIsNotSentAsComplete) {
   };
   EXPECT_THROW(read_all(), Error);
   EXPECT_LT(sent.size(), 300'000u);
+}
+
+TEST_F(TreeTest, WhatCannotBeWrittenIsAnError) {
+  write("from/a", std::string(300'000, 'a'));
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  EXPECT_THROW(pack(root / "from", full), Error);
+  fs::resize_file(root / "from/a", 10);  // fails only when the archive is closed
+  EXPECT_THROW(pack(root / "from", full), Error);
+  ::close(full);
+}
+
+// What a writer holds is a block of 64 KiB, which the sanitizer's run would report as well.
+TEST_F(TreeTest, WhatFailsLeavesNoMemoryBehind) {
+  write("from/a", std::string(300'000, 'a'));
+  const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
+  ASSERT_GE(full, 0);
+  const auto held = [] { return ::mallinfo2().uordblks + ::mallinfo2().hblkhd; };
+  EXPECT_THROW(pack(root / "from", full), Error);
+  const size_t before = held();
+  for (int i = 0; i < 50; ++i) EXPECT_THROW(pack(root / "from", full), Error);
+  EXPECT_LT(held(), before + 20 * (64 << 10));
+  ::close(full);
 }
 
 TEST_F(TreeTest, PipesAreLeftOutAndNamed) {
