@@ -21,11 +21,11 @@ int main(int argc, char** argv) {
   try {
     return sandgate::run_command_line(app, argc, argv, exit_code);
   } catch (const sandgate::Error& error) {
-    std::cerr << "sandgate: error: " << error.what() << "\n";
+    std::cerr << "sandgate: " << error.what() << "\n";
     for (size_t i = 1; i < error.fields.size(); ++i)
       std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
   } catch (const std::exception& failure) {
-    std::cerr << "sandgate: error: " << failure.what() << "\n";
+    std::cerr << "sandgate: " << failure.what() << "\n";
   }
   return 1;
 }

@@ -48,7 +48,7 @@ void tell_why_not_started(const std::string& reason) {
   const auto size = static_cast<ssize_t>(reason.size());
   const bool left =
       settings_file >= 0 && pwrite(settings_file, reason.data(), reason.size(), 0) == size;
-  if (!left) std::cerr << "sandgate: error: " << reason << std::endl;
+  if (!left) std::cerr << "sandgate: " << reason << std::endl;
 }
 
 }  // namespace sandgate

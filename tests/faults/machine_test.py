@@ -47,7 +47,7 @@ class Failed:
         self.code = server.process.poll()
 
     def says(self, *words):
-        lines = [line for line in self.text.splitlines() if re.search(r"\berror\b", line)]
+        lines = [line for line in self.text.splitlines() if re.search(r"\berror\b|^sandgate: ", line)]
         assert any(all(word in line for word in words) for line in lines), self.text
         assert self.code not in (0, None), f"exit code {self.code}"
 
