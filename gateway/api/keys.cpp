@@ -23,7 +23,7 @@ KeyDraft draft_from(const Json& body, Time now) {
   KeyDraft draft;
   for (const auto* name : {"name", "role"}) reader.require(name);
   draft.tenant = reader.text("tenant", {.min = 1, .max = 64});
-  draft.name = reader.text("name", {.min = 1, .max = 128}).value_or("");
+  draft.name = reader.text("name", kGivenName).value_or("");
   draft.role = reader.word("role", {"owner", "admin", "developer", "billing", "viewer", "operator"})
                    .value_or("");
   draft.expires_at = read_moment(reader, "expires_at");

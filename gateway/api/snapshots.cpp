@@ -73,7 +73,7 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   const SandboxId sandbox = sandbox_id_of(request);
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
-  std::string name = reader.text("name", {.min = 1, .max = 128}).value_or("");
+  std::string name = reader.text("name", kGivenName).value_or("");
   const Keeps wish = keep_wish(reader);
   reader.finish_or_throw();
   const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);

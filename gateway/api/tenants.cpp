@@ -8,7 +8,6 @@
 namespace sandgate::api {
 namespace {
 
-constexpr TextRule kName{.min = 1, .max = 128};
 constexpr int64_t kMost = 1'000'000'000;
 
 TenantId id_of(const http::Request& request) { return path_id<TenantId>(request, "tenant"); }
@@ -51,7 +50,7 @@ Task<http::Response> TenantHandlers::create(http::Request& request) {
   const Json body = request.json();
   DocumentReader reader(body);
   reader.require("name");
-  const auto name = reader.text("name", kName);
+  const auto name = reader.text("name", kGivenName);
   reader.finish_or_throw();
   auto creating = tenants_.create(*name, actor_of(request));
   const Tenant tenant = co_await std::move(creating);
@@ -89,7 +88,8 @@ Task<http::Response> TenantHandlers::get(http::Request& request) {
 Task<http::Response> TenantHandlers::change(http::Request& request) {
   const Json body = request.json();
   DocumentReader reader(body);
-  TenantChange change{.name = reader.text("name", kName), .suspended = reader.boolean("suspended")};
+  TenantChange change{.name = reader.text("name", kGivenName),
+                      .suspended = reader.boolean("suspended")};
   reader.finish_or_throw();
   auto changing = tenants_.change(id_of(request), std::move(change), actor_of(request));
   const Tenant tenant = co_await std::move(changing);

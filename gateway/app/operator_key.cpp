@@ -19,6 +19,10 @@ cli::OperatorKeyMaker OperatorKey::maker() {
 
 Json OperatorKey::make(const Json& body) const {
   const Config config = flags_->load();
+  Problems problems;
+  const std::string name =
+      ObjectReader(body, problems).text("name", kGivenName).value_or(std::string());
+  problems.throw_if_any();
   std::optional<Time> expires_at;
   if (body.contains("expires_at")) {
     expires_at = from_rfc3339(body["expires_at"].get<std::string>());
@@ -34,8 +38,7 @@ Json OperatorKey::make(const Json& body) const {
     // The gateway's first start may still be migrating the database.
     auto waiting = await_schema(database, kSchemaPatience);
     co_await std::move(waiting);
-    auto creating =
-        keys.create(std::nullopt, body["name"].get<std::string>(), "operator", expires_at, actor);
+    auto creating = keys.create(std::nullopt, name, "operator", expires_at, actor);
     co_return co_await std::move(creating);
   };
   auto creating = asio::co_spawn(loop, create(), asio::use_future);

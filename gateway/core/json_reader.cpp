@@ -4,18 +4,20 @@
 #include <cmath>
 
 #include "gateway/core/bounded_json.hpp"
+#include "gateway/core/utf8.hpp"
 
 namespace sandgate {
 namespace {
 
 bool fits(const std::string& text, TextRule rule) {
-  return text.size() >= rule.min && text.size() <= rule.max && text.find('\0') == std::string::npos;
+  if (text.size() < rule.min || text.size() > rule.max) return false;
+  return rule.controls ? text.find('\0') == std::string::npos : !has_controls(text);
 }
 
-std::string length_message(TextRule rule) {
+std::string rule_message(TextRule rule) {
   const std::string most = std::to_string(rule.max);
   const std::string size = rule.min == rule.max ? most : std::to_string(rule.min) + " to " + most;
-  return "must have " + size + " bytes and no NUL";
+  return "must have " + size + " bytes and no " + (rule.controls ? "NUL" : "control characters");
 }
 
 }  // namespace
@@ -79,7 +81,7 @@ std::optional<std::string> ObjectReader::text(std::string_view name, TextRule ru
   if (!member) return std::nullopt;
   if (!member->is_string()) return problem(name, "must be a string"), std::nullopt;
   const auto& value = member->get_ref<const std::string&>();
-  if (!fits(value, rule)) return problem(name, length_message(rule)), std::nullopt;
+  if (!fits(value, rule)) return problem(name, rule_message(rule)), std::nullopt;
   return value;
 }
 
@@ -135,7 +137,7 @@ std::optional<std::vector<std::string>> ObjectReader::texts(std::string_view nam
     if (!item.is_string())
       problems_.add(path, "must be a string");
     else if (!fits(item.get_ref<const std::string&>(), rule))
-      problems_.add(path, length_message(rule));
+      problems_.add(path, rule_message(rule));
     else
       values.push_back(item.get<std::string>());
   }
@@ -160,7 +162,7 @@ std::optional<std::map<std::string, std::string>> ObjectReader::text_map(std::st
     else if (!item.is_string())
       problems_.add(path, "must be a string");
     else if (!fits(item.get_ref<const std::string&>(), rule))
-      problems_.add(path, length_message(rule));
+      problems_.add(path, rule_message(rule));
     else
       values.emplace(key, item.get<std::string>());
   }

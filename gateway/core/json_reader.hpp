@@ -39,7 +39,10 @@ class Problems {
 struct TextRule {
   size_t min = 0;
   size_t max = 1024;  // bytes
+  bool controls = true;  // whether control characters other than NUL are allowed
 };
+// The name that people give a thing and read in tables and pages, which it must not disturb.
+inline constexpr TextRule kGivenName{.min = 1, .max = 128, .controls = false};
 
 // Reads one JSON object member by member. The readers return empty for an absent or null member.
 // For an invalid member they return empty and record a problem with its JSON Pointer. finish()

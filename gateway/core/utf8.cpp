@@ -54,6 +54,16 @@ std::string to_utf8(std::string_view bytes) {
   return text;
 }
 
+bool has_controls(std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<uint8_t>(text[i]);
+    if (byte < 0x20 || byte == 0x7F) return true;
+    if (byte == 0xC2 && i + 1 < text.size() && static_cast<uint8_t>(text[i + 1]) < 0xA0)
+      return true;
+  }
+  return false;
+}
+
 std::string_view without_cut_character(std::string_view text) {
   for (size_t cut = 0; cut <= 3 && cut <= text.size(); ++cut)
     if (is_utf8(text.substr(0, text.size() - cut))) return text.substr(0, text.size() - cut);

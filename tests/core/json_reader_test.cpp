@@ -123,6 +123,23 @@ TEST(Problems, TellTheWholePathOfANameWithANul) {
   EXPECT_STREQ(Error::invalid(path, "is odd").what(), R"(/a\u0000b: is odd)");
 }
 
+TEST(ObjectReader, AGivenNameHasNoControlCharacters) {
+  const auto complaint = [](const std::string& name) -> std::string {
+    const Json document{{"name", name}};
+    Problems problems;
+    ObjectReader reader(document, problems);
+    const auto read = reader.text("name", kGivenName);
+    EXPECT_EQ(read.has_value(), problems.empty());
+    return problems.empty() ? "" : problems.fields()[0].path + " " + problems.fields()[0].message;
+  };
+  for (const std::string name : {"\nroot", "red\x1b[31m", "a\x7f", "\xc2\x85", "end\xc2\x9f", "\t"})
+    EXPECT_EQ(complaint(name), "/name must have 1 to 128 bytes and no control characters") << name;
+  EXPECT_NE(complaint(std::string("a\0b", 3)), "");
+  for (const std::string name :
+       {"demo", "a b", "\xc2\xa0", "caf\xc3\xa9", "\xe2\x82\xac", "\xc4\x80"})
+    EXPECT_EQ(complaint(name), "") << name;
+}
+
 TEST(ObjectReader, GathersEveryProblemWithItsPath) {
   const Json document = parse_json(R"({"name":7,"size":99,"vcpu":0.3,"list":["a",1],"odd/key":1})");
   Problems problems;

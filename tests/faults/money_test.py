@@ -147,14 +147,20 @@ def test_the_first_operator_key_needs_only_the_database():
     server, _, _ = fresh()
     try:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SANDGATE_")}
-        done = subprocess.run([server.binary, "keys", "create", "first", "--operator", "--set",
-                               f"home={server.home}"], capture_output=True, text=True, env=environment)
+
+        def create(name):
+            return subprocess.run([server.binary, "keys", "create", name, "--operator", "--set",
+                                   f"home={server.home}"], capture_output=True, text=True, env=environment)
+
+        done = create("first")
         assert done.returncode == 0, done.stderr
         client = server.operator()
         client.key = done.stdout.strip()
         assert client.call("GET", "/v1/tenants").status == 200
         trail = client.ok("GET", "/v1/audit?action=key.create")["items"]
         assert any(entry["actor"]["name"].startswith("command line") for entry in trail), trail
+        refused = create("red\x1b[31m")
+        assert refused.returncode == 1 and refused.stderr.startswith("sandgate: /name: "), refused.stderr
     finally:
         server.close()
 
