@@ -49,6 +49,16 @@ ProfileVersion version_from(const pqxx::row& row) {
   }
 }
 
+Error no_own_profile(pqxx::work& tx, const std::optional<TenantId>& owner,
+                     const std::string& name) {
+  const bool shared = owner && find(tx, std::nullopt, name);
+  if (!shared) return Error::not_found("profile", name);
+  return Error(ErrorCode::not_found,
+               "the tenant has no profile '" + name +
+                   "' of its own, and only the operator changes the shared one: "
+                   "publish one of that name, which takes its place for you");
+}
+
 }  // namespace
 
 std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
@@ -111,7 +121,7 @@ ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const s
                          "FROM profile WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1 "
                          "AND archived_at IS NULL FOR UPDATE",
                      to_sql(owner), name);
-  if (rows.empty()) throw Error::not_found("profile", name);
+  if (rows.empty()) throw no_own_profile(tx, owner, name);
   return head_from(rows[0]);
 }
 

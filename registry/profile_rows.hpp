@@ -22,7 +22,7 @@ std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
                                      std::optional<int64_t> below, int64_t limit);
 
 // Exactly the owner's profile, locked until the transaction ends. Throws Error(not_found) when
-// there is none or it is archived.
+// there is none or it is archived; the message says so if the name is that of the operator's.
 ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name);
 // The same, but creates the profile or brings it back from the archive when needed.
 ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,

@@ -60,7 +60,7 @@ void add_rollback(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("rollback", "Point stable back at an earlier version");
   command->add_option("NAME", options->name, "The profile")->required();
   command->add_option("VERSION", options->version, "The version")->required();
-  context->on(*command, [context, options] {
+  context->on_either(*command, [context, options] {
     const Json channel = context->client().post(profile_path(options->name) + "/rollback",
                                                 {{"version", options->version}});
     context->show(channel, [&](const Json&) {
@@ -105,7 +105,7 @@ void add_channel(CLI::App& group, const ContextPtr& context) {
                       "VERSION:PERCENT: give that share of the creates this version instead");
   command->add_option("--shadow", options->shadow,
                       "VERSION:PERCENT: also try this version for that share (operator)");
-  context->on(*command, [context, options] {
+  context->on_either(*command, [context, options] {
     const Json head = context->client().put(options->path(), options->body());
     context->show(head, [&](const Json&) {
       context->say(options->name + "@" + options->channel + " is version " +

@@ -47,7 +47,7 @@ void add_apply(CLI::App& group, const ContextPtr& context) {
       ->required();
   command->add_option("--channel", options->channel,
                       "Channel to point at the new version, or none; absent: stable");
-  context->on(*command, [context, options] {
+  context->on_either(*command, [context, options] {
     const Client client = context->client();
     std::vector<Json> published;
     for (const std::string& file : options->files)
@@ -86,7 +86,7 @@ void add_profile_remove(CLI::App& group, const ContextPtr& context) {
   auto* command =
       group.add_subcommand("remove", "Archive a profile; what runs and its versions stay");
   command->add_option("NAME", *name, "The profile")->required();
-  context->on(*command, [context, name] {
+  context->on_either(*command, [context, name] {
     context->client().remove(profile_path(*name));
     context->show(Json{{"removed", *name}},
                   [&](const Json&) { context->say("profile " + *name + " is removed"); });

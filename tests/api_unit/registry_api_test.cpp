@@ -31,7 +31,7 @@ struct RegistryApiTest : testing::Test {
   struct Answer {
     int status = 0;
     Json body;
-    std::string code, path;  // of a refusal
+    std::string code, path, detail;  // of a refusal
   };
 
   Answer call(http::Caller caller, Method method, const std::string& target,
@@ -55,7 +55,8 @@ struct RegistryApiTest : testing::Test {
       return {.status = response.status, .body = text.empty() ? Json() : Json::parse(text)};
     } catch (const Error& error) {
       return {.code = std::string(to_string(error.code)),
-              .path = error.fields.empty() ? "" : error.fields[0].path};
+              .path = error.fields.empty() ? "" : error.fields[0].path,
+              .detail = error.what()};
     }
   }
 
@@ -191,7 +192,16 @@ TEST_F(RegistryApiTest, ProfilesAreTheOwnersToChange) {
   EXPECT_EQ(put(root(), "", "ttl_seconds: 60").body.at("changed"), false);
   EXPECT_EQ(call(as(Role::viewer), Method::get, "/v1/profiles/python").body.at("owner"),
             "operator");
-  EXPECT_EQ(call(as(Role::developer), Method::delete_, "/v1/profiles/python").code, "not_found");
+  EXPECT_EQ(call(as(Role::developer), Method::delete_, "/v1/profiles/ruby").code, "not_found");
+  for (const auto& [method, below] :
+       {std::pair{Method::delete_, ""}, std::pair{Method::post, "/rollback"},
+        std::pair{Method::put, "/channels/beta"}}) {
+    const auto refused =
+        call(as(Role::developer), method, std::string("/v1/profiles/python") + below,
+             method == Method::delete_ ? "" : R"({"version":1})");
+    EXPECT_EQ(refused.code, "not_found") << below;
+    EXPECT_NE(refused.detail.find("publish one of that name"), std::string::npos) << refused.detail;
+  }
   EXPECT_EQ(put(as(Role::developer), "", "isolation: microvm").body.at("warnings").size(), 1u);
   EXPECT_EQ(call(as(Role::viewer), Method::get, "/v1/profiles/python").body.at("owner"), "tenant");
   EXPECT_EQ(put(as(Role::viewer), "", "{}").status, 403);

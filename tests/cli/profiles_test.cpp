@@ -1,5 +1,7 @@
 #include <gtest/gtest.h>
 
+#include <fstream>
+
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"
 
@@ -37,6 +39,31 @@ TEST(ProfileCommands, AChannelIsPointed) {
               2)
         << share;
   EXPECT_EQ(server.requests.size(), 2u);
+}
+
+// With a tenant's key set as well, which would be refused.
+TEST(ProfileCommands, WhatIsSharedIsChangedWithTheOperatorsKey) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  setenv("SANDGATE_TENANT", "tn1", 1);
+  const std::string file = testing::TempDir() + "shared-profile.yaml";
+  std::ofstream(file) << "name: p\n";
+  using Words = std::vector<const char*>;
+  for (Words words : {Words{"apply", "-f", file.c_str()},
+                      {"rollback", "p", "1"},
+                      {"channel", "p", "stable", "1"},
+                      {"remove", "p"}}) {
+    words.insert(words.begin(), "profiles");
+    words.push_back("--operator");
+    EXPECT_EQ(tell(server.url(), words).exit_code, 0) << words[1];
+  }
+  unsetenv("SANDGATE_TENANT");
+  unsetenv("SANDGATE_ADMIN_KEY");
+  EXPECT_EQ(server.requests.size(), 4u);
+  for (const auto& request : server.requests) {
+    EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
+    EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
+  }
 }
 
 TEST(ProfileCommands, AProfileIsRemoved) {

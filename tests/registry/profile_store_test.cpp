@@ -202,8 +202,16 @@ TEST_F(ProfileStoreTest, ChannelsMoveAndRollBack) {
   const ProfileChannel beyond{.version = 9};
   EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", beyond, kActor)),
             ErrorCode::invalid);
+}
+
+TEST_F(ProfileStoreTest, WhatIsSharedIsNotATenantsToChange) {
+  publish(60);
   EXPECT_EQ(code_of(store.point(tenant, "python", "stable", {.version = 1}, kActor)),
             ErrorCode::not_found);
+  EXPECT_EQ(code_of(store.archive(tenant, "python", kActor)), ErrorCode::not_found);
+  EXPECT_EQ(code_of(store.archive(tenant, "ruby", kActor)), ErrorCode::not_found);
+  run(store.archive(std::nullopt, "python", kActor));
+  EXPECT_EQ(code_of(store.archive(tenant, "python", kActor)), ErrorCode::not_found);
 }
 
 TEST_F(ProfileStoreTest, ATenantsOwnProfileWins) {
