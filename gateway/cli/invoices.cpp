@@ -8,17 +8,31 @@ namespace {
 
 std::string invoice_path(const std::string& id) { return "/v1/invoices/" + percent_encode(id); }
 
+// How what is due comes from the total; a draft's is not due yet.
+void print_sums(const Context& context, const Json& invoice) {
+  const auto sum = [&](const std::string& name, const Json& of, const char* path) {
+    context.say(name + " " + cell(of, path) + " " + cell(invoice, "/currency"));
+  };
+  sum("total", invoice, "/total");
+  if (!invoice.contains("due")) return;
+  sum("paid from credits", invoice, "/credits_applied");
+  for (const Json& note : invoice.value("credit_notes", Json::array()))
+    sum("taken back (" + cell(note, "/reason") + ")", note, "/amount");
+  sum("due", invoice, "/due");
+}
+
 void print_invoice(const Context& context, const Json& invoice) {
-  context.console().out << printable(cell(invoice, "/id")) << "  " << cell(invoice, "/state")
-                        << "  " << time_cell(invoice, "/from") << " to "
-                        << time_cell(invoice, "/to") << '\n';
+  const bool numbered = cell(invoice, "/number") != "-";
+  context.say(cell(invoice, "/id") + (numbered ? "  number " + cell(invoice, "/number") : "") +
+              "  " + cell(invoice, "/state") + "  " + time_cell(invoice, "/from") + " to " +
+              time_cell(invoice, "/to"));
   Table table({"METER", "DEPLOYMENT", "PROFILE", ">QUANTITY", ">UNIT PRICE", ">EXACT", ">AMOUNT"});
   for (const Json& line : invoice.value("lines", Json::array()))
     table.add({cell(line, "/meter"), cell(line, "/deployment"), cell(line, "/profile"),
                cell(line, "/quantity"), cell(line, "/unit_price"), cell(line, "/amount_exact"),
                cell(line, "/amount")});
   table.print(context.console(), "No lines: nothing was charged in that time.");
-  context.say("total " + cell(invoice, "/total") + " " + cell(invoice, "/currency"));
+  print_sums(context, invoice);
 }
 
 void add_invoice_list(CLI::App& group, const ContextPtr& context) {
@@ -29,11 +43,11 @@ void add_invoice_list(CLI::App& group, const ContextPtr& context) {
     const std::string path =
         "/v1/invoices" + (tenant->empty() ? "" : "?tenant=" + percent_encode(*tenant));
     context->show_items(context->client().all(path), [&](const auto& items) {
-      Table table({"ID", "STATE", "TENANT", "FROM", "TO", ">TOTAL", "CURRENCY"});
+      Table table({"ID", ">NUMBER", "STATE", "TENANT", "FROM", "TO", ">TOTAL", ">DUE", "CURRENCY"});
       for (const Json& invoice : items)
-        table.add({cell(invoice, "/id"), cell(invoice, "/state"), cell(invoice, "/tenant"),
-                   time_cell(invoice, "/from"), time_cell(invoice, "/to"), cell(invoice, "/total"),
-                   cell(invoice, "/currency")});
+        table.add({cell(invoice, "/id"), cell(invoice, "/number"), cell(invoice, "/state"),
+                   cell(invoice, "/tenant"), time_cell(invoice, "/from"), time_cell(invoice, "/to"),
+                   cell(invoice, "/total"), cell(invoice, "/due"), cell(invoice, "/currency")});
       table.print(context->console(), "No invoices. `sandgate invoices create` drafts one.");
     });
   });

@@ -102,6 +102,28 @@ TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
             Json::parse(R"({"amount":"2.5","reason":"down"})"));
 }
 
+TEST(MoneyCommands, TellWhatIsDueAndWhy) {
+  const std::string issued = R"("id":"in1","number":7,"state":"issued","tenant":"tn1",
+    "from":"2026-10-01T00:00:00Z","to":"2026-11-01T00:00:00Z","currency":"USD","total":"10.00",
+    "credits_applied":"4.00","due":"3.50","credit_notes":[{"amount":"2.50","reason":"down"}])";
+  const std::string draft = R"("id":"in2","number":null,"state":"draft","tenant":"tn1",
+    "from":"2026-10-01T00:00:00Z","to":"2026-11-01T00:00:00Z","currency":"USD","total":"1.00")";
+  ScriptedServer server([&](const auto& request) {
+    const bool one = request.target == "/v1/invoices/in1";
+    return ScriptedServer::json(200, one ? "{" + issued + R"(,"lines":[]})"
+                                         : R"({"items":[{)" + issued + "},{" + draft + "}]}");
+  });
+  EXPECT_EQ(tell(server.url(), {"invoices", "list"}).output,
+            "in1\t7\tissued\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t10.00\t3.50\tUSD\n"
+            "in2\t-\tdraft\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t1.00\t-\tUSD\n");
+  const std::string text = tell(server.url(), {"invoices", "show", "in1"}).output;
+  EXPECT_TRUE(text.starts_with("in1  number 7  issued  ")) << text;
+  EXPECT_TRUE(
+      text.ends_with("total 10.00 USD\npaid from credits 4.00 USD\n"
+                     "taken back (down) 2.50 USD\ndue 3.50 USD\n"))
+      << text;
+}
+
 TEST(MoneyCommands, PrintAnInvoiceAsTableOrPage) {
   ScriptedServer server([](const auto& request) {
     return ScriptedServer::of_type("text/plain", request.target + "\n");

@@ -48,8 +48,9 @@ def test_every_page_shows_what_the_api_says():
         box = developer.ok("POST", "/v1/sandboxes", {"profile": "small", "metadata": {"run": HOSTILE}})["id"]
         operator.ok("PUT", f"/v1/tenants/{tenant}/budgets/month", {
             "amount": "10", "currency": "USD", "window": "month", "timezone": "UTC", "on_exceeded": "deny"})
-        invoice = operator.ok("POST", "/v1/invoices", {"tenant": tenant, "from": "2026-01-01T00:00:00Z",
-                                                              "to": "2026-02-01T00:00:00Z"})["id"]
+        invoice, issued = (operator.ok("POST", "/v1/invoices", {"tenant": tenant, "period": month})["id"]
+                           for month in ("2026-01", "2026-02"))
+        number = operator.ok("POST", f"/v1/invoices/{issued}/issue")["number"]
 
         pages = open_pages(server, operator.key, "sandboxes", "sandbox/" + box, "backends", "money")
         assert all(page["note"].startswith("Updated") for page in pages.values()), pages
@@ -68,7 +69,10 @@ def test_every_page_shows_what_the_api_says():
         own = open_pages(server, server.key(tenant, "billing").key, "money")["money"]
         budget = own["sections"]["Budgets"][1]
         assert budget[:2] == ["month", "month"] and budget[-1] == "10.00 USD", budget
-        assert own["sections"]["Invoices"][1][:4] == [invoice, "draft", "2026-01-01", "2026-02-01"]
+        invoices = {row[1]: row for row in own["sections"]["Invoices"][1:]}
+        assert invoices[invoice][:7] == ["–", invoice, "draft", "2026-01-01", "2026-02-01", "0.00 USD", "–"], invoices
+        assert invoices[issued][:3] == [str(number), issued, "issued"], invoices
+        assert invoices[issued][5:7] == ["0.00 USD", "0.00 USD"], invoices
         assert "Accounts" in own["sections"]
 
 
