@@ -21,7 +21,12 @@ Error too_large(size_t limit) {
                "the body is larger than the " + std::to_string(limit) + " bytes allowed here");
 }
 
-Error takes_no_body() { return Error::invalid("", "this request takes no body"); }
+// An object without members says nothing, and some clients send it with every request.
+constexpr size_t kMostOfNothing = 64;  // "{}" and white space
+
+Error takes_no_body() {
+  return Error::invalid("", "this request takes no body but an object without members");
+}
 
 // Memory grows with the bytes received, not with the announced length.
 Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* seat) {
@@ -43,6 +48,19 @@ Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* s
   }
   text.resize(size);
   co_return text;
+}
+
+// Reads a body that must say nothing: an object without members, or no bytes at all.
+Task<void> read_nothing(IncomingBody& body) {
+  if (body.length().value_or(0) > kMostOfNothing) throw takes_no_body();
+  std::array<char, kMostOfNothing + 1> text;
+  size_t size = 0;
+  while (const size_t bytes = co_await body.read(std::span(text).subspan(size))) size += bytes;
+  if (size == 0) co_return;
+  if (size > kMostOfNothing) throw takes_no_body();
+  const Json said = Json::parse(text.begin(), text.begin() + size, nullptr,
+                                /*allow_exceptions=*/false);
+  if (!said.is_object() || !said.empty()) throw takes_no_body();
 }
 
 // Keeps `permit` alive until the answer has been streamed.
@@ -255,10 +273,8 @@ Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& 
                                                 const Route& route) {
   body.expect(IncomingBody::Speed::whole);
   if (route.body == BodyMode::none) {
-    if (body.length().value_or(0) > 0) throw takes_no_body();
-    std::array<char, 1> probe;
-    const size_t count = co_await body.read(probe);
-    if (count > 0) throw takes_no_body();
+    auto reading = read_nothing(body);
+    co_await std::move(reading);
     co_return nullptr;
   }
   std::shared_ptr<BodyRoom::Seat> seat;

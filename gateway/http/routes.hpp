@@ -29,7 +29,7 @@ enum class Permission {
 bool allows(Role role, Permission permission);
 
 enum class BodyMode {
-  none,  // only an empty body is accepted
+  none,  // none is meant: only an empty one is accepted, or an object without members
   buffered,  // read whole before the handler runs, up to max_body_bytes
   streamed,  // handed over as Request::stream
 };

@@ -233,7 +233,7 @@ TEST(SlowBodies, WhereNoneIsTakenOneOfNoLengthIsNone) {
         .status;
   };
   EXPECT_EQ(status_of("0", ""), 200);
-  EXPECT_EQ(status_of("2", "{}"), 400);
+  EXPECT_EQ(status_of("2", "[]"), 400);
   EXPECT_EQ(status_of("1000", ""), 400) << "without waiting for it";
 }
 

@@ -316,7 +316,7 @@ TEST(Server, RefusesABodyWhereNoneBelongs) {
   LiveServer server(server_table());
   RawClient client(server.port());
   EXPECT_EQ(client.ask(get("/hello", "Content-Length: 0\r\n")).status, 200);
-  EXPECT_EQ(client.ask(get("/hello", "Content-Length: 2\r\n") + "{}").status, 400);
+  EXPECT_EQ(client.ask(get("/hello", "Content-Length: 2\r\n") + "[]").status, 400);
   EXPECT_EQ(client.ask(get("/hello")).status, 200);
 }
 
