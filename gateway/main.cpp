@@ -1,9 +1,6 @@
-#include <iostream>
-
 #include "gateway/app/commands.hpp"
 #include "gateway/app/operator_key.hpp"
 #include "gateway/cli/commands.hpp"
-#include "gateway/core/error.hpp"
 
 // `sandgate serve` supervises three processes: an embedded database; `node` (root: makes sandboxes,
 // parses no HTTP; its child `egress` carries their traffic out); and `worker` (unprivileged: the
@@ -18,14 +15,5 @@ int main(int argc, char** argv) {
   const auto operator_key = std::make_shared<sandgate::OperatorKey>();
   sandgate::add_client_commands(app, exit_code, operator_key->maker());
   operator_key->add_flags(*app.get_subcommand("keys")->get_subcommand("create"));
-  try {
-    return sandgate::run_command_line(app, argc, argv, exit_code);
-  } catch (const sandgate::Error& error) {
-    std::cerr << "sandgate: " << error.what() << "\n";
-    for (size_t i = 1; i < error.fields.size(); ++i)
-      std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
-  } catch (const std::exception& failure) {
-    std::cerr << "sandgate: " << failure.what() << "\n";
-  }
-  return 1;
+  return sandgate::run_command_line(app, argc, argv, exit_code);
 }

@@ -48,16 +48,28 @@ int run_child(const std::function<int(const Config&)>& body) {
   }
 }
 
-int run_migrate(const SettingsFlags& flags) {
+int run_migrate(const SettingsFlags& flags, bool as_json) {
   const Config config = flags.load();
   Database database({.url = config.database_url(), .connections = 1});
   asio::io_context loop;
   auto applied = asio::co_spawn(loop, migrate(database, shipped_migrations()), asio::use_future);
   loop.run();
   const auto names = applied.get();
+  if (as_json) {
+    std::cout << Json{{"applied", names}}.dump(2) << "\n";
+    return 0;
+  }
   for (const std::string& name : names) std::cout << "applied " << name << "\n";
   if (names.empty()) std::cout << "nothing to apply\n";
   return 0;
+}
+
+void add_migrate(CLI::App& app, int& exit_code) {
+  CLI::App* command = app.add_subcommand("migrate", "Bring a database's schema up to date");
+  const auto flags = std::make_shared<SettingsFlags>(*command);
+  const auto as_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *as_json, "Print JSON");
+  command->callback([flags, as_json, &exit_code] { exit_code = run_migrate(*flags, *as_json); });
 }
 
 }  // namespace
@@ -85,10 +97,7 @@ void add_server_commands(CLI::App& app, int& exit_code) {
       ->group("")
       ->callback([&exit_code] { exit_code = egress::run_egress(); });
 
-  CLI::App* migrate_command = app.add_subcommand("migrate", "Bring a database's schema up to date");
-  const auto migrate_flags = std::make_shared<SettingsFlags>(*migrate_command);
-  migrate_command->callback(
-      [migrate_flags, &exit_code] { exit_code = run_migrate(*migrate_flags); });
+  add_migrate(app, exit_code);
 
   CLI::App* doctor_command = app.add_subcommand(
       "doctor", "Show what this machine offers, what is missing and how to fix it");

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <iostream>
+#include <optional>
 #include <regex>
 
 #include "gateway/app/node_settings.hpp"
@@ -32,10 +33,10 @@ ImageStore open_store(const NodeSettings& settings) {
   return ImageStore(images_dir(settings));
 }
 
-bool has_image(const ImageStore& store, const std::string& name) {
+std::optional<ImageInfo> find_image(const ImageStore& store, const std::string& name) {
   for (const ImageInfo& image : store.list())
-    if (image.name == name) return true;
-  return false;
+    if (image.name == name) return image;
+  return std::nullopt;
 }
 
 // Progress goes to standard error, so that standard output holds only the result.
@@ -53,6 +54,7 @@ struct BuildOptions {
   std::string name;
   std::vector<std::string> packages;
   bool if_missing = false;
+  bool as_json = false;
 };
 
 // Whether the name is that of another system than the one that is built.
@@ -73,14 +75,17 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
   if (geteuid() != 0)
     throw Error(ErrorCode::forbidden, "only root can build images: run this command with sudo");
   ImageStore store = open_store(settings_of(flags));
-  if (options.if_missing && has_image(store, options.name)) {
-    std::cout << options.name << " is there\n";
+  if (const auto present = options.if_missing ? find_image(store, options.name) : std::nullopt) {
+    if (options.as_json)
+      print_image(*present, true);
+    else
+      std::cout << options.name << " is there\n";
     return 0;
   }
   BuildOrder order;
   order.name = options.name;
   order.extra_packages = options.packages;
-  print_image(build_image(store, order, show_progress), false);
+  print_image(build_image(store, order, show_progress), options.as_json);
   return 0;
 }
 
@@ -178,6 +183,7 @@ void add_build(CLI::App& image, int& exit_code) {
   command->add_option("--package", options->packages, "An additional package; repeatable")
       ->allow_extra_args(false);
   command->add_flag("--if-missing", options->if_missing, "Do nothing if the image exists");
+  command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([flags, options, &exit_code] { exit_code = build(*flags, *options); });
 }
 

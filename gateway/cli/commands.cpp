@@ -25,6 +25,7 @@
 #include "gateway/cli/states.hpp"
 #include "gateway/cli/tenants.hpp"
 #include "gateway/cli/usage.hpp"
+#include "gateway/core/json_text.hpp"
 
 namespace sandgate {
 namespace {
@@ -92,6 +93,28 @@ std::vector<std::string> asked_words(int argc, const char* const* argv) {
   return words;
 }
 
+bool wants_json(const CLI::App& app) {
+  const CLI::App* command = &app;
+  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
+  const CLI::Option* option = command->get_option_no_throw("--json");
+  return option && option->count() > 0;
+}
+
+ExitCode failed(const CLI::App& app, const Error& error) {
+  std::cout << std::flush;
+  if (wants_json(app)) {
+    Json problem{{"code", to_string(error.code)}, {"detail", error.what()}};
+    for (const FieldProblem& field : error.fields)
+      problem["fields"].push_back({{"path", field.path}, {"message", field.message}});
+    std::cerr << json_text(problem, 2) << std::endl;
+    return 1;
+  }
+  std::cerr << "sandgate: " << error.what() << "\n";
+  for (size_t i = 1; i < error.fields.size(); ++i)
+    std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
+  return 1;
+}
+
 // A full disk may show only when the last bytes leave their buffer.
 ExitCode checked_output(ExitCode code) {
   if (code != 0) return code;
@@ -144,6 +167,10 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv, const Exi
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
     return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : checked_output(0);
+  } catch (const Error& error) {
+    return failed(app, error);
+  } catch (const std::exception& failure) {
+    return failed(app, Error(ErrorCode::internal, failure.what()));
   }
   return checked_output(exit_code);
 }

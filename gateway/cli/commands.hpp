@@ -14,8 +14,8 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
                          cli::OperatorKeyMaker make_operator_key = {});
 
 // Parses and runs a command line. Returns 0, 1 for an error, 2 for wrong usage, and for run and
-// exec the program's exit code. `--help`, `help` and `--version` return 0. Errors that commands do
-// not handle propagate.
+// exec the program's exit code. `--help`, `help` and `--version` return 0. What commands throw is
+// printed as Context::on() says; commands that run on this machine leave it to this function.
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code);
 
 }  // namespace sandgate

@@ -43,6 +43,25 @@ TEST(CommandLine, WordsThatAreNotUtf8AreRefused) {
   EXPECT_EQ(problem.at("detail"), "what was given is not all UTF-8, which a request has to be");
 }
 
+// What a command of this machine, which no gateway answers, says when it fails.
+std::string local_failure(std::vector<const char*> arguments) {
+  CLI::App app{"Sandgate", "sandgate"};
+  app.add_subcommand("doctor", "")->add_flag("--json");
+  app.get_subcommand("doctor")->callback([] {
+    throw Error(ErrorCode::invalid, "/a: is odd", {{"/a", "is odd"}, {"/b", "is even"}});
+  });
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(run_command_line(app, static_cast<int>(arguments.size()), arguments.data(), 0), 1);
+  return testing::internal::GetCapturedStderr();
+}
+
+TEST(CommandLine, CommandsOfTheMachineFailAsOthersDo) {
+  EXPECT_EQ(local_failure({"sandgate", "doctor"}), "sandgate: /a: is odd\n  also /b: is even\n");
+  const Json problem = Json::parse(local_failure({"sandgate", "doctor", "--json"}));
+  EXPECT_EQ(problem, Json::parse(R"({"code":"invalid","detail":"/a: is odd","fields":[
+    {"path":"/a","message":"is odd"},{"path":"/b","message":"is even"}]})"));
+}
+
 std::string complaint(std::vector<const char*> arguments) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(run(kNobody, std::move(arguments)), 2);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Starts that cannot be, each of which ends with one line that says what is wrong, and gateways that are not ready.
 Run as root."""
+import json
 import os
 import shutil
 import signal
@@ -59,6 +60,17 @@ def test_bad_starts_say_what_is_wrong():
         assert os.stat(home + "/elsewhere").st_uid == 0, "root gave away what a link led to"
     finally:
         shutil.rmtree(home)
+
+
+def test_programs_read_what_a_migration_did():
+    with Server() as server:
+        done = subprocess.run([server.binary, "migrate", "--json", "--set", "home=" + server.home],
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and json.loads(done.stdout) == {"applied": []}, done
+    done = subprocess.run([Server().binary, "migrate", "--json", "--set", "log.level=loud"], capture_output=True,
+                          text=True, timeout=30)
+    problem = json.loads(done.stderr)
+    assert done.returncode == 1 and problem["fields"][0]["path"] == "/log/level", done
 
 
 def test_a_gateway_whose_database_takes_no_writes_is_not_ready():

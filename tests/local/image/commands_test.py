@@ -82,6 +82,7 @@ def main(home):
     for name in ("debian-13", "debian13-slim", "debian-120", "trixie", "debian-sid", "ubuntu-24.04"):
         assert "Debian 12" in image("build", name, code=1), name
     assert "is there" in image("build", "first", "--if-missing")
+    assert json.loads(image("build", "first", "--if-missing", "--json"))["digest"] == made["digest"]
     tree = trees + "/" + os.listdir(trees)[0]
     with open(tree + "/hello", "w") as out:
         out.write("two")
