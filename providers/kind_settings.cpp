@@ -47,6 +47,13 @@ Isolation read_isolation(ObjectReader& reader, Isolation fallback) {
   return word ? isolation_from(*word).value_or(fallback) : fallback;
 }
 
+bool read_network_deny(ObjectReader& reader) {
+  const Json* given = reader.any("network");
+  // What some kinds called it before, and stored settings still may.
+  if (given && (*given == "none" || *given == "public")) return *given == "none";
+  return reader.word("network", {"allow", "deny"}) == "deny";
+}
+
 DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback) {
   const Json* object = reader.object("limits");
   if (!object) return fallback;

@@ -17,6 +17,9 @@ Secret read_credential(ObjectReader& reader, std::string_view name);
 Secret read_sole_credential(const Json& credentials, std::string_view name, Problems& problems);
 // Reads the isolation where only the operator knows it.
 Isolation read_isolation(ObjectReader& reader, Isolation fallback);
+// Reads `network`, where the vendor's side fixes it for all sandboxes and only the operator knows
+// it: `deny` lets nothing out, `allow`, the default, everything. Returns whether it is `deny`.
+bool read_network_deny(ObjectReader& reader);
 // Reads `limits` {vcpu, memory_mib, disk_gib, ttl_seconds}, which override the vendor's documented
 // limits because accounts and templates differ.
 DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback);

@@ -36,7 +36,7 @@ AgentcoreSettings read_agentcore(const Json& settings, const Json& credentials,
   result.api_url = read_base_url(reader, "api_url",
                                  "https://bedrock-agentcore." + result.region + ".amazonaws.com");
   result.rules.interpreter = read_agentcore_word(reader, "interpreter", result.rules.interpreter);
-  result.rules.is_open = reader.word("network", {"public", "none"}).value_or("public") == "public";
+  result.rules.is_open = !read_network_deny(reader);
   result.rules.keep_alive_seconds =
       reader.integer("keep_alive_seconds", 60, 28'800).value_or(result.rules.keep_alive_seconds);
   result.limits = read_limits(reader, kAgentcoreLimits);

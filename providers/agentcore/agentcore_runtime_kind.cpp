@@ -26,7 +26,7 @@ AgentcoreRuntimeSettings read_agentcore_runtime(const Json& settings, const Json
   result.api_url = read_base_url(reader, "api_url", "https://bedrock-agentcore" + host);
   result.control_url =
       read_base_url(reader, "control_url", "https://bedrock-agentcore-control" + host);
-  result.network_deny = reader.word("network", {"public", "none"}).value_or("public") == "none";
+  result.network_deny = read_network_deny(reader);
   result.limits = read_limits(reader, kRuntimeLimits);
   reader.finish();
   result.keys = read_aws_keys(credentials, problems);

@@ -26,7 +26,7 @@ CloudflareSettings read_cloudflare(const Json& settings, const Json& credentials
   ObjectReader reader(settings, problems, "/settings");
   reader.require("api_url");
   result.api_url = read_base_url(reader, "api_url");
-  result.network_deny = reader.word("network", {"allow", "deny"}) == "deny";
+  result.network_deny = read_network_deny(reader);
   const std::string type =
       reader
           .word("instance_type", {"basic", "standard-1", "standard-2", "standard-3", "standard-4"})

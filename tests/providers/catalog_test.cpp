@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "providers/kind_settings.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -28,6 +30,42 @@ TEST(Catalog, MistakesOfARowHavePaths) {
   for (const char* url : {"ftp://x", "nonsense", "https://u:p@x/", "https://x/?q=1"})
     EXPECT_EQ(problems_of({{"url", url}, {"profile", "p"}}, key), Paths{"/settings/url"}) << url;
   EXPECT_EQ(problems_of(good, {{"api_key", "a\r\nb"}}), Paths{"/credentials/api_key"});
+}
+
+// A deployment that fixes the network says so in the words of profiles, whichever kind it is.
+TEST(Catalog, AFixedNetworkHasTheSameWordsEverywhere) {
+  const auto complaint = [](const ProviderKind& kind, const char* word) -> std::string {
+    Problems problems;
+    kind.validate({{"network", word}}, Json::object(), problems);
+    for (const auto& field : problems.fields())
+      if (field.path == "/settings/network") return field.message;
+    return "";
+  };
+  int kinds = 0;
+  for (const ProviderKind& kind : provider_kinds()) {
+    const std::string message = complaint(kind, "sometimes");
+    if (message == "is not a known field") continue;
+    ++kinds;
+    EXPECT_EQ(message, "must be one of: allow, deny") << kind.name;
+    for (const char* word : {"allow", "deny", "public", "none"})
+      EXPECT_EQ(complaint(kind, word), "") << kind.name << " " << word;
+  }
+  EXPECT_GE(kinds, 3);
+}
+
+TEST(Catalog, OlderWordsForTheNetworkMeanWhatTheyDid) {
+  for (const auto& [word, denies] : {std::pair{"allow", false}, std::pair{"deny", true},
+                                     std::pair{"public", false}, std::pair{"none", true}}) {
+    const Json settings{{"network", word}};
+    Problems problems;
+    ObjectReader reader(settings, problems);
+    EXPECT_EQ(read_network_deny(reader), denies) << word;
+    EXPECT_TRUE(problems.empty());
+  }
+  const Json settings = Json::object();
+  Problems problems;
+  ObjectReader reader(settings, problems);
+  EXPECT_FALSE(read_network_deny(reader));
 }
 
 }  // namespace
