@@ -4,6 +4,7 @@
 
 #include "gateway/core/database.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/core/moment.hpp"
 #include "registry/key_store.hpp"
 
 namespace sandgate {
@@ -20,15 +21,12 @@ cli::OperatorKeyMaker OperatorKey::maker() {
 Json OperatorKey::make(const Json& body) const {
   const Config config = flags_->load();
   Problems problems;
-  const std::string name =
-      ObjectReader(body, problems).text("name", kGivenName).value_or(std::string());
+  ObjectReader reader(body, problems);
+  const std::string name = reader.text("name", kGivenName).value_or(std::string());
+  const auto expires_at = read_moment(reader, "expires_at");
+  if (expires_at && *expires_at <= SystemClock().now())
+    reader.problem("expires_at", "must be in the future");
   problems.throw_if_any();
-  std::optional<Time> expires_at;
-  if (body.contains("expires_at")) {
-    expires_at = from_rfc3339(body["expires_at"].get<std::string>());
-    if (!expires_at)
-      throw Error(ErrorCode::invalid, "--expires must be a time such as 2027-01-31T00:00:00Z");
-  }
   Database database({.url = config.database_url(), .connections = 1});
   KeyStore keys(database);
   const Actor actor{.key_name = "command line of uid " + std::to_string(getuid()),

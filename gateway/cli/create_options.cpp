@@ -13,14 +13,17 @@ void add_create_options(CLI::App& command, CreateOptions& options) {
   command.add_option("-m,--metadata", options.metadata, "NAME=VALUE to find it by; repeatable")
       ->allow_extra_args(false);
   command.add_option("--ttl", options.ttl_seconds, "Seconds to live");
-  command.add_option("--idle", options.idle_timeout_seconds,
-                     "Seconds without use after which it ends");
+  command.add_option(
+      "--idle", options.idle_timeout_seconds,
+      "Seconds without use after which it ends, or is paused where its profile says so");
   command.add_option("--vcpu", options.vcpu, "Processors, in steps of 0.25");
   command.add_option("--memory", options.memory_mib, "Memory in MiB");
   command.add_option("--disk", options.disk_gib, "Disk in GiB");
   command.add_option("--image", options.image, "Image to start from");
   command.add_option("--snapshot", options.snapshot, "Snapshot to start from");
-  command.add_option("--allow", options.allow, "host:port it may reach")->allow_extra_args(false);
+  command
+      .add_option("--allow", options.allow, "host:port it may reach, and nothing else; repeatable")
+      ->allow_extra_args(false);
   command.add_option("--isolation", options.isolation, "process, container, kernel or microvm");
   command.add_option("--only", options.only, "Deployment to use; repeatable")
       ->allow_extra_args(false);

@@ -40,7 +40,8 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
   command->add_flag("--operator", options->for_operator,
                     "An operator's key, which has no tenant. Without SANDGATE_ADMIN_KEY, or an "
                     "admin_key in the file, it is written into the server's database directly");
-  command->add_option("--expires", options->expires_at, "When it ends, as 2027-01-31T00:00:00Z");
+  command->add_option("--expires", options->expires_at,
+                      "When it ends: a time such as 2027-01-31T00:00:00Z, or a date");
   context->on(*command, [context, options, make_operator_key] {
     const bool for_operator = options->for_operator;
     Json body{{"name", options->name}, {"role", for_operator ? "operator" : options->role}};

@@ -80,8 +80,9 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("usage", "Show usage and what it costs");
-  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
-  command->add_option("--to", options->to, "End, exclusive");
+  command->add_option("--from", options->from,
+                      "Start, such as 2026-11-01T00:00:00Z; absent: the start of this month");
+  command->add_option("--to", options->to, "End, exclusive; absent: now");
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   command
       ->add_option("--by", options->group_by,

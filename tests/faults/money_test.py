@@ -148,9 +148,9 @@ def test_the_first_operator_key_needs_only_the_database():
     try:
         environment = {name: value for name, value in os.environ.items() if not name.startswith("SANDGATE_")}
 
-        def create(name):
+        def create(name, *more):
             return subprocess.run([server.binary, "keys", "create", name, "--operator", "--set",
-                                   f"home={server.home}"], capture_output=True, text=True, env=environment)
+                                   f"home={server.home}", *more], capture_output=True, text=True, env=environment)
 
         done = create("first")
         assert done.returncode == 0, done.stderr
@@ -161,6 +161,8 @@ def test_the_first_operator_key_needs_only_the_database():
         assert any(entry["actor"]["name"].startswith("command line") for entry in trail), trail
         refused = create("red\x1b[31m")
         assert refused.returncode == 1 and refused.stderr.startswith("sandgate: /name: "), refused.stderr
+        past = create("late", "--expires", "2026-01-31")
+        assert past.returncode == 1 and "/expires_at: must be in the future" in past.stderr, past.stderr
     finally:
         server.close()
 
