@@ -228,6 +228,23 @@ void refuse_uncharged_options(Filter& filter) {
         {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
 }
 
+// A socket may be in many groups on loopback, for which no control group is charged, and to leave
+// them takes time that grows with the square of their number, under a lock that every start of a
+// sandbox on the machine needs. No group has members elsewhere, so joining one answers what the
+// kernel answers where no interface is named.
+void refuse_memberships(Filter& filter) {
+  constexpr int kIpv6Anycast = 27;
+  const auto refuse = [&](uint64_t level, std::initializer_list<int> options) {
+    for (const int option : options)
+      filter.add(SCMP_ACT_ERRNO(ENODEV), "setsockopt",
+                 {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level),
+                  SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, static_cast<uint64_t>(option))});
+  };
+  refuse(IPPROTO_IP,
+         {IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
+  refuse(IPPROTO_IPV6, {IPV6_JOIN_GROUP, kIpv6Anycast, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
+}
+
 // Memory limits do not cover huge pages.
 void refuse_huge_pages(Filter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
@@ -285,6 +302,7 @@ Fd compile_arguments() {
              {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
   refuse_uncharged_options(filter);
+  refuse_memberships(filter);
   refuse_huge_pages(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);

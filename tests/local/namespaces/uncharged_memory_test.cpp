@@ -90,6 +90,33 @@ TEST_F(UnchargedMemoryTest, FewSocketsGatherDatagrams) {
   EXPECT_EQ(unfiltered(cork), "set\n") << "the control";
 }
 
+// Leaving many groups keeps a lock of the whole machine, and the groups are charged to nobody.
+TEST_F(UnchargedMemoryTest, SocketsJoinNoGroups) {
+  const std::string join =
+      "import errno, socket, struct\n"
+      "def ask(family, level, option, value):\n"
+      "    with socket.socket(family, socket.SOCK_DGRAM) as one:\n"
+      "        try: one.setsockopt(level, option, value)\n"
+      "        except OSError as error: return errno.errorcode[error.errno]\n"
+      "    return 'joined'\n"
+      "def storage(family, text):\n"
+      "    if family == 2: return struct.pack('=H2x4s120x', 2, socket.inet_aton(text))\n"
+      "    return struct.pack('=H6x16s104x', 10, socket.inet_pton(10, text))\n"
+      "four, six, lo = '225.1.2.3', 'ff01::123', struct.pack('i', 1)\n"
+      "group, own = socket.inet_aton(four), socket.inet_aton('127.0.0.1')\n"
+      "pad = bytes(4)\n"
+      "print(ask(2, 0, 35, group + bytes(4) + lo), ask(2, 0, 39, group + own + own),\n"
+      "      ask(2, 0, 42, lo + pad + storage(2, four)),\n"
+      "      ask(2, 0, 46, lo + pad + storage(2, four) + storage(2, '127.0.0.1')),\n"
+      "      ask(10, 41, 20, socket.inet_pton(10, six) + lo),\n"
+      "      ask(10, 41, 27, socket.inet_pton(10, '::1') + lo),\n"
+      "      ask(10, 41, 42, lo + pad + storage(10, six)),\n"
+      "      ask(10, 41, 46, lo + pad + storage(10, six) + storage(10, '::1')))\n";
+  EXPECT_EQ(python(join).out, "ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV\n");
+  const std::string open = unfiltered(join);
+  EXPECT_TRUE(open.starts_with("joined joined joined joined joined ")) << open;
+}
+
 TEST_F(UnchargedMemoryTest, OrdinaryProgramsSendInPieces) {
   EXPECT_EQ(python("import socket\n"
                    "here = socket.socket(); here.bind(('127.0.0.1', 0)); here.listen(1)\n"
