@@ -51,8 +51,9 @@ size_t AppResponse::parse_head(std::string_view bytes) {
   if (awaits_status_line(bytes)) return 0;
   error_code failure;
   size_t used = parse_bare_status(bytes, failure);
-  // The parser takes the status line in one call and the fields in another.
-  while (!head_done_ && !failure) {
+  // The parser takes the status line in one call and the fields in another. It reckons with the
+  // address of what it gets, and nothing has none.
+  while (!head_done_ && !failure && used < bytes.size()) {
     used += put(boost::asio::buffer(bytes.substr(used)), failure);
   }
   head_bytes_ += used;
