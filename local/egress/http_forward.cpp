@@ -10,6 +10,7 @@ namespace {
 constexpr std::chrono::seconds kBodyPatience{600};
 constexpr size_t kBuffer = 16 * 1024;
 constexpr std::string_view kSwitching = "HTTP/1.1 101";
+constexpr std::string_view kMalformedBody = "malformed chunk";
 
 // Hop-by-hop fields, which are not forwarded: those that always are, and those that the request's
 // Connection fields name.
@@ -72,8 +73,15 @@ struct Exchange {
     if (head.body == BodyKind::chunked) return chunks.done();
     return head.body == BodyKind::none || sent == head.body_bytes;
   }
+  // A lenient server takes a body that ends with its connection for a whole one, also over TLS. So
+  // until the body is whole, however the connection ends, the upstream's is reset.
+  void reset_upstream_at_end(bool resets) {
+    boost::system::error_code ignored;
+    connection->upstream.set_option(asio::socket_base::linger(resets, 0), ignored);
+  }
 
   Task<void> carry_request(std::string rest);
+  Task<void> refuse_body();
   Task<void> carry_answer();
   Task<void> carry_on(std::string rest);
 
@@ -84,12 +92,15 @@ struct Exchange {
   Mask mask;
   ChunkedBody chunks;
   uint64_t sent = 0;
+  bool answering = false;  // the response has begun
+  bool refused = false;
   bool switched = false;
-  asio::steady_timer answered;  // expires when the response has begun
+  asio::steady_timer answered;  // expires when it is known whether the response switches
 };
 
 Task<void> Exchange::carry_request(std::string rest) {
   std::array<char, kBuffer> buffer;
+  reset_upstream_at_end(true);
   while (!body_done()) {
     if (rest.empty()) {
       auto reading = client.read(buffer);
@@ -98,17 +109,36 @@ Task<void> Exchange::carry_request(std::string rest) {
       rest.assign(buffer.data(), got);
     }
     size_t used = 0;
-    const bool sound = take(rest, used);
+    if (!take(rest, used)) {
+      auto refusing = refuse_body();
+      co_return co_await std::move(refusing);
+    }
     auto sending = send(std::string_view(rest).substr(0, used));
     const bool ok = co_await std::move(sending);
-    if (!ok || !sound) co_return connection->cut();
+    if (!ok) co_return connection->cut();
     rest.erase(0, used);
   }
+  reset_upstream_at_end(false);
   if (!head.upgrade) co_return;
   co_await answered.async_wait(asio::as_tuple(asio::use_awaitable));
   if (!switched) co_return;
   auto carrying = carry_on(std::move(rest));
   co_await std::move(carrying);
+}
+
+// Two answers would be taken for one, so once the upstream's has begun, the client's connection is
+// only reset.
+Task<void> Exchange::refuse_body() {
+  const std::string target = to_string(*connection->target);
+  connection->box->note(target, "http", false, kMalformedBody);
+  refused = true;
+  boost::system::error_code ignored;
+  connection->upstream.close(ignored);
+  if (!answering) {
+    auto refusing = refuse(client, 400, target, kMalformedBody);
+    co_await std::move(refusing);
+  }
+  connection->cut();
 }
 
 // After a protocol switch the client's bytes are forwarded unparsed.
@@ -136,7 +166,9 @@ Task<void> Exchange::carry_answer() {
   for (bool begun = false;;) {
     auto reading = upstream.read(buffer);
     got = co_await std::move(reading);
+    if (refused) co_return;
     if (!got || *got == 0) break;
+    answering = true;
     connection->touch(kBodyPatience);
     if (!begun) {
       begin.append(buffer.data(), std::min(*got, kSwitching.size()));

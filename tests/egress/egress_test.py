@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
 from cases import wait_until  # noqa: E402
-from upstreams import Echo, Web  # noqa: E402
+from upstreams import Ear, Echo, Web  # noqa: E402
 from world import World, require_root  # noqa: E402
 
 world = web = echo = None
@@ -259,6 +259,30 @@ def test_smuggling_is_refused():
     world.raw(box, PROXY, (head + "Content-Length: 5\r\n\r\nhello" + smuggled).encode())
     world.raw(box, PROXY, (head + "Transfer-Encoding: chunked\r\n\r\n0\r\n\r\n" + smuggled).encode())
     assert len(web.heard) == before + 2 and not [h for h in web.heard if "smuggled" in h["path"]]
+    world.end(box)
+
+
+def test_a_malformed_body_is_refused_and_no_server_takes_it_for_whole():
+    ear = Ear()
+    authority = f"api.test.example:{ear.port}"
+    box = world.box(authority)
+    head = f"POST http://{authority}/x HTTP/1.1\r\nHost: {authority}\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+    def sent(chunks):
+        count = len(ear.heard)
+        answer = world.raw(box, PROXY, (head + chunks).encode())
+        wait_until(lambda: len(ear.heard) > count, 5, "the connection has ended")
+        return answer, ear.heard[-1][1]
+
+    answer, in_order = sent("1\r\nz\r\n0\r\n\r\n")
+    assert answer.endswith("heard") and in_order, (answer, in_order)
+    broken = ("1\r\nz\r\n0\r\nX-T: a\r\n\r\n", "1;a=\"b\r\nx\"\r\nz\r\n0\r\n\r\n", "1\nz\n0\n\n", "0x1\r\nz\r\n0\r\n\r\n")
+    for chunks in broken:
+        answer, in_order = sent(chunks)
+        assert answer.startswith("HTTP/1.1 400") and '"malformed chunk"' in answer, (chunks, answer)
+        assert not in_order, chunks
+    assert [v["reason"] for v in verdicts(box) if not v["allowed"]] == ["malformed chunk"] * len(broken)
+    ear.close()
     world.end(box)
 
 

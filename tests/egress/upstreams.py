@@ -107,6 +107,39 @@ class Echo:
         self.listener.close()
 
 
+class Ear:
+    """Raw TCP: writes down each connection's bytes and whether it ended in order; answers chunks that are complete."""
+
+    def __init__(self):
+        self.listener, self.heard = socket.create_server(("127.0.0.1", 0)), []
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.run, daemon=True).start()
+
+    def run(self):
+        while True:
+            try:
+                peer, _ = self.listener.accept()
+            except OSError:
+                return
+            threading.Thread(target=self.listen, args=(peer,), daemon=True).start()
+
+    def listen(self, peer):
+        text, in_order = b"", True
+        with peer:
+            try:
+                while data := peer.recv(65536):
+                    text += data
+                    if text.endswith(b"0\r\n\r\n"):
+                        peer.sendall(b"HTTP/1.1 200 OK\r\n\r\nheard")
+                        peer.shutdown(socket.SHUT_WR)
+            except ConnectionResetError:
+                in_order = False
+        self.heard.append((text, in_order))
+
+    def close(self):
+        self.listener.close()
+
+
 class Sink:
     """Raw TCP: takes one connection and reads nothing until `flows` is set, then some megabytes a second."""
 

@@ -13,6 +13,7 @@ using boost::system::error_code;
 using sandgate::test::TempDirectory;
 
 const std::string kAnswer = "HTTP/1.1 200 OK\r\n\r\nhalf";
+const std::string kLastChunk = "0\r\n\r\n";
 enum class End { orderly, reset };
 
 // A request forwarded between two connections, with the far ends of both in our hand.
@@ -59,6 +60,64 @@ class HttpForwardTest : public ::testing::Test {
     far.join();
     return failure;
   }
+
+  // What one side has received, and how its connection ended.
+  struct Heard {
+    std::string text;
+    error_code end;
+  };
+  // Forwards a request in chunks. The program sends `chunks`, then `more` once it has received
+  // something; with nothing more to send, it ends its sending direction if it `leaves`. The host
+  // answers when it has received what ends with `until`, and has said all if that is a whole body.
+  void exchange(std::string chunks, std::string more, bool leaves, std::string until) {
+    connection_->target = Target{"a.example", 80};
+    PlainStream client(connection_->client), upstream(connection_->upstream);
+    int running = 3;
+    const auto start = [&](auto make) {
+      spawn_detached(loop_.get_executor(), [this, make, &running]() -> Task<void> {
+        auto work = make();
+        co_await std::move(work);
+        if (--running == 0) loop_.stop();
+      });
+    };
+    start([&] { return talk(chunks, more, leaves); });
+    start([&] { return serve(until); });
+    start([&] {
+      RequestHead head{.method = "POST",
+                       .target = "/",
+                       .fields = {{"Host", "a.example"}, {"Transfer-Encoding", "chunked"}},
+                       .body = BodyKind::chunked};
+      return forward(connection_, client, upstream, std::move(head), "", Mask());
+    });
+    loop_.run_for(std::chrono::seconds(10));
+    ASSERT_EQ(running, 0);
+  }
+  Task<void> talk(std::string chunks, std::string more, bool leaves) {
+    asio::write(program_, asio::buffer(chunks));
+    if (leaves) program_.shutdown(Socket::shutdown_send);
+    while (!at_program_.end) {
+      auto hearing = hear(program_, at_program_);
+      co_await std::move(hearing);
+      if (!at_program_.end) asio::write(program_, asio::buffer(std::exchange(more, "")));
+    }
+  }
+  Task<void> serve(std::string until) {
+    while (!at_host_.end) {
+      auto hearing = hear(host_, at_host_);
+      co_await std::move(hearing);
+      if (at_host_.end || !at_host_.text.ends_with(until)) continue;
+      asio::write(host_, asio::buffer(kAnswer));
+      if (until == kLastChunk) host_.shutdown(Socket::shutdown_send);
+    }
+  }
+  static Task<void> hear(Socket& socket, Heard& heard) {
+    std::array<char, 1024> part;
+    auto [failure, bytes] =
+        co_await socket.async_read_some(asio::buffer(part), asio::as_tuple(asio::use_awaitable));
+    heard.text.append(part.data(), bytes);
+    heard.end = failure;
+  }
+
   static Task<void> ready(Stream& client) {
     auto* tls = dynamic_cast<TlsStream*>(&client);
     if (!tls) co_return;
@@ -70,6 +129,8 @@ class HttpForwardTest : public ::testing::Test {
   Socket& program() { return program_; }
   Connection& connection() { return *connection_; }
   Box& box() { return *box_; }
+  const Heard& at_program() const { return at_program_; }
+  const Heard& at_host() const { return at_host_; }
 
  private:
   TempDirectory directory_;
@@ -80,6 +141,7 @@ class HttpForwardTest : public ::testing::Test {
   std::shared_ptr<Box> box_ = std::make_shared<Box>(around_, "sb1", "tn1", Policy(),
                                                     open_byte_count(directory_.path() + "/count"));
   Socket program_{loop_}, host_{loop_};
+  Heard at_program_, at_host_;
   std::shared_ptr<Connection> connection_;
 };
 
@@ -121,6 +183,41 @@ TEST_F(HttpForwardTest, OverTlsTheEndIsNotToldOfWhatBreaksOff) {
   TlsStream client(connection().client, box().authority().context_for("a.example"));
   EXPECT_EQ(end_at_client(client, End::reset, [&] { return read_by_tls(program()); }),
             asio::ssl::error::stream_truncated);
+}
+
+TEST_F(HttpForwardTest, TheUpstreamOfAWholeBodyIsNotReset) {
+  exchange("1\r\nz\r\n" + kLastChunk, "", false, kLastChunk);
+  EXPECT_TRUE(at_host().text.ends_with("1\r\nz\r\n" + kLastChunk)) << at_host().text;
+  EXPECT_EQ(at_host().end, asio::error::eof);
+  EXPECT_EQ(at_program().text, kAnswer);
+  EXPECT_EQ(at_program().end, asio::error::eof);
+  EXPECT_TRUE(box().verdicts().empty());
+}
+
+TEST_F(HttpForwardTest, AMalformedBodyIsRefusedAndNotTakenForWhole) {
+  exchange("1\r\nz\r\n0\r\nX-Trailer: a\r\n\r\n", "", false, kLastChunk);
+  EXPECT_EQ(at_host().end, asio::error::connection_reset);
+  EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 400 ")) << at_program().text;
+  EXPECT_NE(at_program().text.find("\"reason\":\"malformed chunk\""), std::string::npos);
+  EXPECT_EQ(at_program().end, asio::error::eof);
+  ASSERT_EQ(box().verdicts().size(), 1U);
+  EXPECT_FALSE(box().verdicts().back().allowed);
+  EXPECT_EQ(box().verdicts().back().target, "a.example:80");
+  EXPECT_EQ(box().verdicts().back().reason, "malformed chunk");
+}
+
+TEST_F(HttpForwardTest, AnAnswerThatHasBegunIsNotFollowedByARefusal) {
+  exchange("1\r\nz\r\n", "0x1\r\n", false, "z\r\n");
+  EXPECT_EQ(at_host().end, asio::error::connection_reset);
+  EXPECT_EQ(at_program().text, kAnswer);
+  EXPECT_EQ(at_program().end, asio::error::connection_reset);
+  EXPECT_EQ(box().verdicts().size(), 1U);
+}
+
+TEST_F(HttpForwardTest, ABodyThatItsClientLeavesIsNotTakenForWhole) {
+  exchange("5\r\nab", "", true, kLastChunk);
+  EXPECT_TRUE(at_host().text.ends_with("5\r\nab")) << at_host().text;
+  EXPECT_EQ(at_host().end, asio::error::connection_reset);
 }
 
 }  // namespace
