@@ -16,6 +16,7 @@
 
 #include "gateway/core/files.hpp"
 #include "local/fd.hpp"
+#include "local/namespaces/cgroup.hpp"
 
 namespace sandgate {
 namespace {
@@ -23,6 +24,7 @@ namespace {
 // Of a block of 4 KiB full of short names, each in an allocation of 64 bytes.
 constexpr int64_t kDirectoryBytes = 20 << 10;
 constexpr int64_t kLockBytes = 200;
+constexpr int64_t kUdpSocketBytes = 2 << 10;
 // That of 200 000 locks.
 constexpr size_t kMostInfo = 16 << 20;
 
@@ -57,8 +59,19 @@ void for_each_number(const std::string& directory, const Use& use) {
     if (*entry->d_name != '.' && !use(std::atoi(entry->d_name), entry->d_name)) return;
 }
 
+// Of both IP versions. The kernel's own count is read at once, while the table of all sockets is
+// walked through anew for each page of it.
+int64_t udp_sockets_of(const std::string& network) {
+  return stat_value(read_text_file(network + "/sockstat").value_or(""), "UDP: inuse") +
+         stat_value(read_text_file(network + "/sockstat6").value_or(""), "UDP6: inuse");
+}
+
 class DescriptorCount {
  public:
+  explicit DescriptorCount(const std::string& network) : network_(network) {
+    hoard_.udp_sockets = udp_sockets_of(network);
+  }
+
   void add(pid_t process) {
     std::optional<pid_t> looked_at;
     for_each_number("/proc/" + std::to_string(process) + "/task", [&](pid_t task, const char*) {
@@ -68,10 +81,10 @@ class DescriptorCount {
     });
   }
 
-  DescriptorHoard result(const std::string& unix_sockets) {
+  DescriptorHoard result() {
     hoard_.directories = static_cast<int64_t>(directories_.size());
     if (hoard_.in_flight == 0) return hoard_;  // then no socket is
-    for (const uint64_t inode : parse_unix_sockets(read_text_file(unix_sockets).value_or("")))
+    for (const uint64_t inode : parse_unix_sockets(read_text_file(network_ + "/unix").value_or("")))
       hoard_.hidden_sockets = hoard_.hidden_sockets || !sockets_.contains(inode);
     return hoard_;
   }
@@ -114,6 +127,7 @@ class DescriptorCount {
     return parse_descriptor_info(std::string_view(text_).substr(0, length));
   }
 
+  const std::string network_;
   DescriptorHoard hoard_;
   std::set<OpenDirectory, ByOpenFile> directories_;
   std::set<uint64_t> sockets_;
@@ -123,16 +137,17 @@ class DescriptorCount {
 }  // namespace
 
 int64_t DescriptorHoard::bytes() const {
-  return (directories + in_flight) * kDirectoryBytes + locks * kLockBytes;
+  return (directories + in_flight) * kDirectoryBytes + locks * kLockBytes +
+         udp_sockets * kUdpSocketBytes;
 }
 
-DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& unix_sockets) {
-  DescriptorCount count;
+DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& network) {
+  DescriptorCount count(network);
   for (const pid_t process : processes) {
     if (count.is_enough()) break;
     count.add(process);
   }
-  return count.result(unix_sockets);
+  return count.result();
 }
 
 DescriptorInfo parse_descriptor_info(std::string_view text) {

@@ -10,9 +10,10 @@ namespace sandgate {
 
 // What processes hold through descriptors without any control group being charged: the names of
 // open directories that were read (ext4 keeps those of one block with each), locks on ranges of
-// files, and whatever is on its way through sockets.
+// files, whatever is on its way through sockets, and what UDP sockets with SO_REUSEPORT share an
+// address and port by (a table of 128 places for each address and port, in 2 KiB of kmalloc-2k).
 struct DescriptorHoard {
-  // 1600 directories or 160 000 locks.
+  // 1600 directories, 160 000 locks or 16 384 UDP sockets.
   static constexpr int64_t kMostBytes = 32 << 20;
   static constexpr int64_t kMostDescriptors = 131'072;
   static constexpr int64_t kMostInFlight = 64;
@@ -21,6 +22,7 @@ struct DescriptorHoard {
   int64_t directories = 0;  // open ones; one that several descriptors refer to counts once
   int64_t locks = 0;
   int64_t in_flight = 0;  // descriptors sent to sockets that are open, and not received yet
+  int64_t udp_sockets = 0;  // bound ones, with SO_REUSEPORT or not, also those in flight
   // A Unix socket exists that no process has open: it is in flight, and what it holds is unknown.
   bool hidden_sockets = false;
 
@@ -31,10 +33,10 @@ struct DescriptorHoard {
   bool may_hide_more() const { return hidden_sockets || in_flight > kMostInFlight; }
 };
 
-// Looks at all descriptors of these processes and their threads. What changes meanwhile may be
-// missed or counted twice, so they should be frozen. `unix_sockets` is the path of the table of
-// Unix sockets in their network namespace (/proc/PID/net/unix). Needs root, or to be their owner.
-DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& unix_sockets);
+// Looks at all descriptors of these processes and their threads, until it is too much. What changes
+// meanwhile may be missed or counted twice, so they should be frozen. `network` is the directory
+// that describes their network namespace (/proc/PID/net). Needs root, or to be their owner.
+DescriptorHoard descriptors_of(const std::set<pid_t>& processes, const std::string& network);
 
 // Of the texts in /proc/PID/fdinfo.
 struct DescriptorInfo {

@@ -40,7 +40,7 @@ class CountingStandstill {
 DescriptorHoard hoard_of(const JournalRecord& record) {
   if (record.cgroups.empty()) return {};
   return descriptors_of(cgroup_processes(record.cgroups.front()),
-                        "/proc/" + std::to_string(record.pid) + "/net/unix");
+                        "/proc/" + std::to_string(record.pid) + "/net");
 }
 
 void log_hoard(const std::string& id, const DescriptorHoard& hoard) {
@@ -49,7 +49,8 @@ void log_hoard(const std::string& id, const DescriptorHoard& hoard) {
              {"descriptors", hoard.descriptors},
              {"directories", hoard.directories},
              {"locks", hoard.locks},
-             {"in_flight", hoard.in_flight}});
+             {"in_flight", hoard.in_flight},
+             {"udp_sockets", hoard.udp_sockets}});
 }
 
 }  // namespace

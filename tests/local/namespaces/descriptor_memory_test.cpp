@@ -31,6 +31,11 @@ constexpr const char* kPreamble =
     "    for i in range(count):\n"
     "        fcntl.fcntl(one, command, struct.pack('hhqqi4x', fcntl.F_WRLCK, 0, 2 * i, 1, 0))\n"
     "    return one\n"
+    "def bound(part, number):\n"
+    "    one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)\n"
+    "    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)\n"
+    "    one.bind((f'127.0.0.{part}', 2000 + number))\n"
+    "    return one\n"
     "def sent(socket_, *descriptors):\n"
     "    socket.send_fds(socket_, [b'x'], descriptors)\n"
     "def hold():\n"
@@ -88,14 +93,26 @@ constexpr const char* kDirectories =
     "    os.read(here, 1)\n"
     "kept = fill()\n";
 
+// Four programs of 5000 sockets; each has 2 KiB for those that it would share its port with.
+constexpr const char* kSockets =
+    "def fill(part): return [bound(part, i) for i in range(5000)]\n"
+    "for part in (2, 3, 4):\n"
+    "    here, there = os.pipe()\n"
+    "    if os.fork() == 0: kept = fill(part); os.write(there, b'x'); time.sleep(900)\n"
+    "    os.read(here, 1)\n"
+    "kept = fill(1)\n";
+
 TEST_F(DescriptorMemoryTest, WhoHoldsTooMuchLosesItsPrograms) {
-  const std::string directories = node().create(), locks = node().create(), usual = node().create();
+  const std::string directories = node().create(), locks = node().create(),
+                    sockets = node().create(), usual = node().create();
   const int64_t before = slab_mib();
   stop_node();
   start(directories, kDirectories);
   start(locks, "kept = [locked(f'/tmp/{i}', 2000, 37) for i in range(100)]\n");
+  start(sockets, kSockets);
   start(usual,
         "kept = [directory() for i in range(200)] + [locked('/tmp/locked', 3000)]\n"
+        "open_ports = [bound(1, i) for i in range(1000)]\n"
         "pairs = [socket.socketpair() for i in range(20)]\n"
         "for pair in pairs: sent(pair[0], *kept[:2])\n"
         "for i in range(20):\n"
@@ -104,9 +121,10 @@ TEST_F(DescriptorMemoryTest, WhoHoldsTooMuchLosesItsPrograms) {
   let_node_go_on();
   EXPECT_TRUE(loses_all(directories));
   EXPECT_TRUE(loses_all(locks));
+  EXPECT_TRUE(loses_all(sockets));
   EXPECT_TRUE(holds(usual)) << "the other control";
   EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
-  for (const std::string& id : {directories, locks, usual}) {
+  for (const std::string& id : {directories, locks, sockets, usual}) {
     EXPECT_EQ(node().shell(id, "echo alive").out, "alive\n");
     run(node().provider().kill(id));
   }

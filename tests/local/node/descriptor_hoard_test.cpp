@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -53,7 +54,7 @@ class Holder {
   pid_t pid_ = -1;
 };
 
-DescriptorHoard look_at(const std::set<pid_t>& pids) { return descriptors_of(pids, "/dev/null"); }
+DescriptorHoard look_at(const std::set<pid_t>& pids) { return descriptors_of(pids, "/nowhere"); }
 
 int open_directory() { return open("/", O_RDONLY | O_DIRECTORY); }
 
@@ -126,6 +127,9 @@ TEST(DescriptorHoard, SaysWhatIsTooMuch) {
   EXPECT_TRUE((DescriptorHoard{.directories = 900, .in_flight = 800}.is_too_much()));
   EXPECT_FALSE((DescriptorHoard{.locks = 160'000}.is_too_much()));
   EXPECT_TRUE((DescriptorHoard{.locks = 170'000}.is_too_much()));
+  EXPECT_FALSE((DescriptorHoard{.udp_sockets = 16'384}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.udp_sockets = 16'385}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.directories = 900, .udp_sockets = 9000}.is_too_much()));
   EXPECT_FALSE((DescriptorHoard{.in_flight = 64}.may_hide_more()));
   EXPECT_TRUE((DescriptorHoard{.in_flight = 65}.may_hide_more()));
   EXPECT_TRUE((DescriptorHoard{.hidden_sockets = true}.may_hide_more()));
@@ -187,6 +191,27 @@ TEST(DescriptorHoard, CountsLocksWhoeverTookThem) {
   EXPECT_EQ(look_at({holder.pid()}).locks, 3211);
 }
 
+TEST(DescriptorHoard, CountsBoundUdpSocketsOfBothVersions) {
+  const TempDirectory directory;
+  std::ofstream(directory.path() + "/sockstat")
+      << "sockets: used 20123\nTCP: inuse 5 orphan 0 tw 0 alloc 9 mem 4\n"
+         "UDP: inuse 20000 mem 7\nUDPLITE: inuse 3\n";
+  EXPECT_EQ(descriptors_of({}, directory.path()).udp_sockets, 20'000);
+  EXPECT_TRUE(descriptors_of({}, directory.path()).is_too_much());
+  std::ofstream(directory.path() + "/sockstat6") << "TCP6: inuse 1\nUDP6: inuse 17\n";
+  EXPECT_EQ(descriptors_of({}, directory.path()).udp_sockets, 20'017);
+  EXPECT_EQ(look_at({getpid()}).udp_sockets, 0);
+
+  std::vector<Fd> bound;
+  for (int i = 0; i < 5; ++i) {
+    bound.emplace_back(socket(AF_INET, SOCK_DGRAM, 0));
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    ASSERT_EQ(bind(bound.back().get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  EXPECT_GE(descriptors_of({}, "/proc/self/net").udp_sockets, 5);
+}
+
 struct SocketPair {
   SocketPair() {
     int pair[2];
@@ -217,11 +242,10 @@ TEST(DescriptorHoard, SeesWhatIsInFlight) {
 // A socket that is in flight itself may have received anything.
 TEST(DescriptorHoard, SeesThatASocketIsHidden) {
   const TempDirectory directory;
-  const std::string table = directory.path() + "/unix";
   for (const bool keeps_it : {true, false}) {
     const Holder sender([&] {
       static SocketPair carrier, hidden;
-      std::ofstream lines(table);
+      std::ofstream lines(directory.path() + "/unix");
       lines << "title\n";
       for (const Fd* socket : {&carrier.one, &carrier.other, &hidden.one, &hidden.other})
         lines << "0: 00000003 00000000 00000000 0001 03 " << inode_of(*socket) << "\n";
@@ -230,7 +254,7 @@ TEST(DescriptorHoard, SeesThatASocketIsHidden) {
       send_with_fd(carrier.one.get(), "x", hidden.other.get());
       if (!keeps_it) hidden.other.reset();
     });
-    const DescriptorHoard hoard = descriptors_of({sender.pid()}, table);
+    const DescriptorHoard hoard = descriptors_of({sender.pid()}, directory.path());
     EXPECT_EQ(hoard.in_flight, keeps_it ? 2 : 1);
     EXPECT_EQ(hoard.hidden_sockets, !keeps_it);
   }
