@@ -51,14 +51,18 @@ std::string new_process_id(const http::Request& request, const SandboxId& box) {
   return ProcessId::kKind + sha256_hex(asked).substr(0, 24);
 }
 
+std::string place_of_output(const std::string& process) {
+  return "what is kept of its output is at GET /v1/sandboxes/{id}/processes/" + process + "/output";
+}
+
 Error started_before(const ExecRequest& asked) {
   const std::string& process = asked.command.process_id;
-  return {ErrorCode::conflict,
-          "an earlier request with this Idempotency-Key started '" + process + "'" +
-              (asked.command.background
-                   ? ", but whether that got all of its input is not known"
-                   : ": what is kept of its output is at GET /v1/sandboxes/{id}/processes/" +
-                         process + "/output")};
+  Error error(ErrorCode::conflict,
+              "an earlier request with this Idempotency-Key started '" + process + "'" +
+                  (asked.command.background ? ", but whether that got all of its input is not known"
+                                            : ": " + place_of_output(process)));
+  error.details = {{"process_id", process}};
+  return error;
 }
 
 // Whether the backend knows a program of this id. Backends that name processes themselves do not.

@@ -89,12 +89,18 @@ void renew(pqxx::work& tx, const Run& run) {
       run.call.scope, run.call.operation, run.call.key, run.owner, run.options.lease.count());
 }
 
-// A row with a recorded effect stays, so that the next run learns of the effect.
-void remove(pqxx::work& tx, const Run& run) {
-  tx.exec_params(
-      "UPDATE idempotent_call SET lease_until = now() "
+// Leaves a row with a recorded effect to the next run, which learns of the effect. False: the row
+// has none.
+bool leave_effect(pqxx::work& tx, const Run& run) {
+  const auto left = tx.exec_params(
+      "UPDATE idempotent_call SET lease_until = now(), created_at = now() "
       "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4 AND effect IS NOT NULL",
       run.call.scope, run.call.operation, run.call.key, run.owner);
+  return left.affected_rows() > 0;
+}
+
+void remove(pqxx::work& tx, const Run& run) {
+  if (leave_effect(tx, run)) return;
   tx.exec_params(
       "DELETE FROM idempotent_call "
       "WHERE scope = $1 AND operation = $2 AND key = $3 AND owner = $4 AND state = 'running' "
@@ -105,6 +111,8 @@ void remove(pqxx::work& tx, const Run& run) {
 // The age of an answer counts from now: the call may have begun long before, in another run.
 void store(pqxx::work& tx, const Run& run, const StoredAnswer& answer) {
   const auto kept = body_to_keep(run, answer.body);
+  // Whoever repeats the call then learns what it made.
+  if (!kept && leave_effect(tx, run)) return;
   tx.exec_params(
       "UPDATE idempotent_call SET state = 'done', status = $5, content_type = $6, body = $7, "
       "created_at = now() "

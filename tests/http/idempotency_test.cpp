@@ -213,6 +213,23 @@ TEST_F(Idempotency, SaysSoWhenAnAnswerWasTooLargeToKeep) {
   EXPECT_EQ(runs, 1);
 }
 
+// The next run is told of the program or the sandbox instead of the answer.
+TEST_F(Idempotency, WhatWasMadeIsToldWhenItsAnswerWasTooLargeToKeep) {
+  const http::IdempotentCall call{"tenant", "POST /x", "large", "hash"};
+  asio::io_context loop;
+  auto first = run_in(loop, store.start(call));
+  ASSERT_TRUE(first.claim);
+  test::run(database->run([&](pqxx::work& tx) { mark_effect(tx, first.claim->id(), "pr1"); }));
+  run_in(loop, first.claim->settle({200, "text/plain", std::string(100'000, 'a')}));
+  first.claim.reset();
+  auto second = run_in(loop, store.start(call));
+  ASSERT_TRUE(second.claim);
+  EXPECT_EQ(second.earlier, "pr1");
+  run_in(loop, second.claim->settle({200, "text/plain", "small"}));
+  second.claim.reset();
+  EXPECT_EQ(run_in(loop, store.start(call)).answer.body, "small");
+}
+
 TEST_F(Idempotency, ARunThatWasCancelledMayRunAgain) {
   RawClient leaver(server.port());
   leaver.send(ask("c", "{}", "?endless=true"));
