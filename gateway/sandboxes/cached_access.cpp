@@ -6,6 +6,8 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kWakePatience{25};
+
 // Resuming costs money, so it takes the permission to use the sandbox, not only to view it.
 bool may_wake(const http::Caller& caller) {
   return !caller.suspended && http::allows(caller.role, http::Permission::use_sandboxes);
@@ -15,6 +17,14 @@ bool waits_for_use(const SandboxRecord& record) {
   return record.auto_resume &&
          (record.state == SandboxState::pausing || record.state == SandboxState::paused ||
           record.state == SandboxState::resuming);
+}
+
+// Whether a resume failed because others pause and resume the sandbox, not because it was refused.
+bool met_a_pause(const Error& failure) {
+  if (failure.code != ErrorCode::conflict) return false;
+  const auto state = failure.details.find("state");
+  if (state == failure.details.end()) return failure.retry_after.has_value();
+  return *state == "pausing" || *state == "resuming";
 }
 
 }  // namespace
@@ -31,11 +41,17 @@ CachedSandboxPtr CachedAccess::known_awake(const TenantId& tenant, const Sandbox
 }
 
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
-  co_await lifecycle_.settling().until_unmarked(id);
-  auto known = co_await lifecycle_.get(*caller.tenant, id);
-  if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
-  co_await pausing_.resume(*caller.tenant, id);
-  co_return co_await lifecycle_.get(*caller.tenant, id);
+  const auto limit = std::chrono::steady_clock::now() + kWakePatience;
+  for (;;) {
+    co_await lifecycle_.settling().until_unmarked(id);
+    auto known = co_await lifecycle_.get(*caller.tenant, id);
+    if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
+    if (std::chrono::steady_clock::now() > limit) throw is_being_changed();
+    auto resuming = pausing_.resume(*caller.tenant, id);
+    const auto outcome = co_await attempt(std::move(resuming));
+    const auto* failure = std::get_if<Error>(&outcome);
+    if (failure && !met_a_pause(*failure)) throw *failure;
+  }
 }
 
 Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_view id, Verb verb) {

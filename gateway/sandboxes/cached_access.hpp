@@ -20,7 +20,8 @@ class CachedAccess : public SandboxAccess {
   std::shared_ptr<void> use(const SandboxRecord& record);
   // The sandbox if the cache knows it and it need not be resumed; otherwise null.
   CachedSandboxPtr known_awake(const TenantId& tenant, const SandboxId& id);
-  // The sandbox, after resuming it when its profile and the caller's role allow that.
+  // The sandbox, after resuming it when its profile and the caller's role allow that; again for up
+  // to 25 s if others pause it meanwhile.
   Task<CachedSandboxPtr> awake(const http::Caller& caller, SandboxId id);
 
   Lifecycle& lifecycle_;

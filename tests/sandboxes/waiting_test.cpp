@@ -65,6 +65,28 @@ TEST_F(WaitingWorld, UseWaitsForTheCopyOfAPausedSandbox) {
   pool.join();
 }
 
+TEST_F(WaitingWorld, UseResumesASandboxThatIsPausedAgainMeanwhile) {
+  const SandboxRecord box = world.create([](Profile& p) { p.auto_resume = true; });
+  pause(box);
+  world.a->once_changed([&] { turn(box, "pausing"); });
+  asio::thread_pool pool(2);
+  auto use = asio::co_spawn(pool, opening(box), asio::use_future);
+  EXPECT_EQ(use.wait_for(milliseconds(300)), std::future_status::timeout);
+  turn(box, "paused");
+  EXPECT_EQ(use.get().backend_id, box.backend_id);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::running);
+  pool.join();
+}
+
+TEST_F(WaitingWorld, AResumeThatTheBackendRefusesIsNotRepeatedByUse) {
+  const SandboxRecord box = world.create([](Profile& p) { p.auto_resume = true; });
+  pause(box);
+  world.a->fail_states(Fault::error, ErrorCode::conflict);
+  const auto outcome = run(attempt(opening(box)));
+  ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+  EXPECT_EQ(std::get<Error>(outcome).details["state"], "paused");
+}
+
 TEST_F(WaitingWorld, CopiesWaitForAPauseUnderWay) {
   Snapshots snapshots(world.replica.lifecycle);
   for (const auto& [before, after] : kWays) {
