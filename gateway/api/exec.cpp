@@ -13,7 +13,10 @@
 namespace sandgate::api {
 namespace {
 
+using std::chrono::steady_clock;
+
 constexpr std::chrono::seconds kLateExit{10};
+constexpr std::chrono::seconds kLookEvery{1};
 
 bool wants_events(const http::Request& request) {
   const auto accept = request.headers.list("Accept").value_or("");
@@ -29,13 +32,16 @@ void check_is_no_reconnect(const http::Request& request) {
                        "/v1/sandboxes/{id}/processes/{pid}/output");
 }
 
-Task<http::Response> collect(FedProcess& process, std::string process_id, CollectedOutput output) {
+// Reads on when nobody waits any more: a program whose output is not read stands still.
+Task<http::Response> collect(FedProcess& process, const std::string& process_id,
+                             std::optional<CollectedOutput>& output) {
   for (;;) {
     auto event = co_await process.next();
     if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
-    if (const auto* exit = std::get_if<ProcessExit>(&*event))
-      co_return std::move(output).answer(process_id, *exit);
-    output.add(std::get<OutputChunk>(*event));
+    const auto* exit = std::get_if<ProcessExit>(&*event);
+    if (exit && output) co_return std::move(*output).answer(process_id, *exit);
+    if (exit) co_return http::Response();
+    if (output) output->add(std::get<OutputChunk>(*event));
   }
 }
 
@@ -62,6 +68,15 @@ Error started_before(const ExecRequest& asked) {
                   (asked.command.background ? ", but whether that got all of its input is not known"
                                             : ": " + place_of_output(process)));
   error.details = {{"process_id", process}};
+  return error;
+}
+
+Error paused_meanwhile(const OpenSandbox& box, const std::string& process) {
+  const bool shows_output = box.provider->descriptor().can(Verb::background);
+  Error error(ErrorCode::conflict, "the sandbox was paused while the call waited for '" + process +
+                                       "', which goes on once the sandbox is resumed" +
+                                       (shows_output ? ": " + place_of_output(process) : ""));
+  error.details = {{"state", "paused"}, {"process_id", process}};
   return error;
 }
 
@@ -109,6 +124,19 @@ void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
 }
 
 }  // namespace
+
+// One program that was asked for. Outlives the call if the sandbox is paused meanwhile.
+struct ExecHandlers::Run {
+  OpenSandbox box;
+  ExecRequest asked;
+  std::string claim;  // see http::Request
+  std::string process_id;
+  std::optional<CollectedOutput> output;  // empty once nobody waits for it
+  // The agent in the sandbox enforces the time limit. This limit ends the call if the agent hangs
+  // or is starved by the process.
+  std::optional<steady_clock::time_point> limit;
+  Settled<http::Response> settled;
+};
 
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command) {
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
@@ -175,45 +203,85 @@ OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
   return std::make_shared<http::BodyRoom::Seat>(*room_, request.tenant().value);
 }
 
+Task<http::Response> ExecHandlers::answer(std::shared_ptr<Run> run) {
+  auto& input = run->asked.input;
+  auto starting = start(run->box, run->asked.command, run->claim);
+  const auto stream = co_await std::move(starting);
+  if (std::string named = stream->process_id(); !named.empty()) run->process_id = std::move(named);
+  if (run->asked.command.background) {
+    if (input) co_await feed_or_kill(run->box, *stream, run->process_id, std::move(*input));
+    co_return started_answer(run->process_id);
+  }
+  if (!input) co_await attempt(stream->close_stdin());
+  FedProcess process(*stream, co_await asio::this_coro::executor, std::move(input));
+  auto collecting = collect(process, run->process_id, run->output);
+  if (process.has_input()) collecting = with_companion(std::move(collecting), process.run());
+  co_return co_await std::move(collecting);
+}
+
+Task<void> ExecHandlers::carry_out(std::shared_ptr<Run> run) {
+  auto settling = settle(answer(run), run->settled);
+  co_await std::move(settling);
+}
+
+// A paused sandbox keeps the program from ending and its agent from keeping time.
+Task<http::Response> ExecHandlers::wait(std::shared_ptr<Run> run) {
+  if (!run->box.can_pause) {
+    auto answering = answer(run);
+    if (run->limit) answering = within(*run->limit - steady_clock::now(), std::move(answering));
+    co_return co_await std::move(answering);
+  }
+  auto is_over = [run]() -> Task<bool> {
+    auto looking = run->box.access->is_paused(run->box.tenant, run->box.id);
+    const bool paused = co_await std::move(looking);
+    if (!paused && run->limit && steady_clock::now() > *run->limit)
+      throw Error(ErrorCode::timeout, "no answer came in time");
+    co_return paused;
+  };
+  auto ending = ends_unless_left(carry_out(run), kLookEvery, std::move(is_over));
+  const bool ended = co_await std::move(ending);
+  if (ended) co_return run->settled.take();
+  run->output.reset();
+  run->box.activity.reset();
+  throw paused_meanwhile(run->box, run->process_id);
+}
+
+Task<http::Response> ExecHandlers::stream(std::shared_ptr<Run> run, std::string request_id) {
+  const Command& command = run->asked.command;
+  auto starting = start(run->box, command, run->claim);
+  if (run->limit) starting = within(*run->limit - steady_clock::now(), std::move(starting));
+  auto started = co_await std::move(starting);
+  const std::string named = started->process_id();
+  co_return event_stream_of({.stream = std::move(started),
+                             .process_id = named.empty() ? run->process_id : named,
+                             .pty = command.pty.has_value(),
+                             .input = std::move(run->asked.input),
+                             .most_bytes = run->asked.max_output_bytes,
+                             .box = run->box,
+                             .request_id = std::move(request_id)});
+}
+
 Task<http::Response> ExecHandlers::exec(http::Request& request) {
   const Json body = request.json();
   ExecRequest asked = exec_request_from(body);
   check_is_no_reconnect(request);
-  const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
+  OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verbs(box, asked);
-  Command& command = asked.command;
-  command.process_id = new_process_id(request, box.id);
+  asked.command.process_id = new_process_id(request, box.id);
   const bool repeated = co_await was_started(box, request, asked);
-  if (repeated) co_return started_answer(command.process_id);
-  // The agent in the sandbox enforces the time limit. This limit ends the call if the agent hangs
-  // or is starved by the process.
-  const bool limited = command.timeout.count() > 0;
-  const auto limit = std::chrono::steady_clock::now() + command.timeout + kLateExit;
-  auto starting = start(box, command, request.claim);
-  if (limited) starting = within(command.timeout + kLateExit, std::move(starting));
-  auto stream = co_await std::move(starting);
-  const std::string named = stream->process_id();
-  const std::string process_id = named.empty() ? command.process_id : named;
-
-  if (command.background) {
-    if (asked.input) co_await feed_or_kill(box, *stream, process_id, std::move(*asked.input));
-    co_return started_answer(process_id);
-  }
-  if (wants_events(request))
-    co_return event_stream_of({.stream = std::move(stream),
-                               .process_id = process_id,
-                               .pty = command.pty.has_value(),
-                               .input = std::move(asked.input),
-                               .most_bytes = asked.max_output_bytes,
-                               .box = box,
-                               .request_id = request.id});
-  CollectedOutput output(asked.max_output_bytes.value_or(kCollectedBytes), seat_for(request));
-  if (!asked.input) co_await attempt(stream->close_stdin());
-  FedProcess process(*stream, co_await asio::this_coro::executor, std::move(asked.input));
-  auto answer = collect(process, process_id, std::move(output));
-  if (process.has_input()) answer = with_companion(std::move(answer), process.run());
-  if (limited) answer = within(limit - std::chrono::steady_clock::now(), std::move(answer));
-  co_return co_await std::move(answer);
+  if (repeated) co_return started_answer(asked.command.process_id);
+  const auto run = std::make_shared<Run>();
+  run->box = std::move(box);
+  run->claim = request.claim;
+  run->process_id = asked.command.process_id;
+  const auto timeout = asked.command.timeout;
+  if (timeout.count() > 0) run->limit = steady_clock::now() + timeout + kLateExit;
+  const bool streams = !asked.command.background && wants_events(request);
+  if (!streams)
+    run->output.emplace(asked.max_output_bytes.value_or(kCollectedBytes), seat_for(request));
+  run->asked = std::move(asked);
+  auto answering = streams ? stream(run, request.id) : wait(run);
+  co_return co_await std::move(answering);
 }
 
 }  // namespace sandgate::api

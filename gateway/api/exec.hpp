@@ -10,7 +10,8 @@ namespace sandgate::api {
 // POST /v1/sandboxes/{id}/exec. Answers with JSON, with events (Accept: text/event-stream), or with
 // 202 if the process runs in the background. When the client disconnects, the process is killed
 // unless the body's on_disconnect keeps it. Never retried, because a command may have run even if
-// its answer was lost.
+// its answer was lost. A call that waits for a process, or for its start, ends with Error(conflict)
+// when the sandbox is paused; the process goes on, whatever on_disconnect says.
 //
 // stdin: with a JSON answer, the process gets the body's stdin, which is then closed. With events
 // or in the background, stdin stays open for POST …/stdin unless the body contains stdin.
@@ -26,8 +27,14 @@ class ExecHandlers {
   Task<http::Response> exec(http::Request& request);
 
  private:
+  struct Run;
   Task<std::unique_ptr<ProcessStream>> start(const OpenSandbox& box, const Command& command,
                                              const std::string& claim);
+  // The answer with JSON, or 202.
+  Task<http::Response> answer(std::shared_ptr<Run> run);
+  Task<void> carry_out(std::shared_ptr<Run> run);  // answer(), into the run; throws nothing
+  Task<http::Response> wait(std::shared_ptr<Run> run);  // answer(), unless the sandbox is paused
+  Task<http::Response> stream(std::shared_ptr<Run> run, std::string request_id);
   OutputSeat seat_for(const http::Request& request) const;
 
   SandboxAccess& access_;

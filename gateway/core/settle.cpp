@@ -4,6 +4,27 @@
 #include <boost/asio/experimental/parallel_group.hpp>
 
 namespace sandgate {
+namespace {
+
+// Shared with the task, which may outlive the one that waits for it.
+struct Waiting {
+  explicit Waiting(asio::any_io_executor executor) : timer(std::move(executor)) {}
+  asio::steady_timer timer;
+  asio::cancellation_signal cancel;
+  bool ended = false;
+};
+
+void launch(const asio::any_io_executor& executor, Task<void> task,
+            const std::shared_ptr<Waiting>& waiting) {
+  auto end = [waiting](const std::exception_ptr&) {
+    waiting->ended = true;
+    waiting->timer.cancel();
+  };
+  asio::co_spawn(executor, std::move(task),
+                 asio::bind_cancellation_slot(waiting->cancel.slot(), std::move(end)));
+}
+
+}  // namespace
 
 Task<void> settle(Task<void> task, Settled<void>& settled) {
   try {
@@ -18,6 +39,28 @@ Task<bool> ends_before(Task<void> task, Task<void> other) {
   auto race = std::move(task) || std::move(other);
   const auto winner = co_await std::move(race);
   co_return winner.index() == 0;
+}
+
+Task<bool> ends_unless_left(Task<void> task, std::chrono::steady_clock::duration every,
+                            std::function<Task<bool>()> leaves) {
+  const auto executor = co_await asio::this_coro::executor;
+  const auto waiting = std::make_shared<Waiting>(executor);
+  launch(executor, std::move(task), waiting);
+  try {
+    for (bool left = false; !left && !waiting->ended;) {
+      waiting->timer.expires_after(every);
+      boost::system::error_code cancelled;
+      co_await waiting->timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
+      if (waiting->ended) break;
+      if (cancelled) throw boost::system::system_error(cancelled);
+      auto asking = leaves();
+      left = co_await std::move(asking);
+    }
+  } catch (...) {
+    if (!waiting->ended) waiting->cancel.emit(asio::cancellation_type::all);
+    throw;
+  }
+  co_return waiting->ended;
 }
 
 // Most timers are cancelled, since most tasks end in time. As a task of its own a timer would end

@@ -1,5 +1,6 @@
 #pragma once
 #include <exception>
+#include <functional>
 #include <optional>
 
 #include "gateway/core/async.hpp"
@@ -45,6 +46,12 @@ Task<void> settle(Task<T> task, Settled<T>& settled) {
 // Runs a task that never throws together with `other` and cancels the one that is later. Returns
 // whether the task was first.
 Task<bool> ends_before(Task<void> task, Task<void> other);
+
+// Runs a task that never throws by itself, and asks once per `every` whether to leave it. Returns
+// whether the task ended; one that is left goes on. If the caller is cancelled or `leaves` throws,
+// the task is cancelled, and not waited for. So it has to own what it uses.
+Task<bool> ends_unless_left(Task<void> task, std::chrono::steady_clock::duration every,
+                            std::function<Task<bool>()> leaves);
 
 // Returns whether a task that never throws ended by itself within `limit`; otherwise cancels it.
 Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task);

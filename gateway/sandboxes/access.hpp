@@ -20,6 +20,7 @@ struct OpenSandbox {
   std::string backend_id;
   // While this handle lives, the idle timeout does not run.
   std::shared_ptr<void> activity;
+  bool can_pause = false;  // its backend can
 };
 
 // How exec, files and ports reach a sandbox, independent of its storage and placement.
@@ -37,6 +38,10 @@ class SandboxAccess {
   // becomes the conflict that open() would throw when the sandbox has ended or was paused. Any
   // other failure is returned unchanged.
   virtual Task<Error> judge(TenantId tenant, SandboxId id, Error failure) = 0;
+
+  // Whether the sandbox is paused, as far as that is known. Cheap enough to ask every second;
+  // throws nothing.
+  virtual Task<bool> is_paused(TenantId tenant, SandboxId id) = 0;
 
   // Handles a backend's report that it does not know the sandbox: records its end or its loss, and
   // closes its meter.

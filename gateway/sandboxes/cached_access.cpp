@@ -78,11 +78,23 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
                         .tenant = record.tenant,
                         .provider = deployment->backend,
                         .backend_id = record.backend_id,
-                        .activity = std::move(activity)};
+                        .activity = std::move(activity),
+                        .can_pause = deployment->descriptor.can(Verb::pause)};
 }
 
 Task<Error> CachedAccess::judge(TenantId tenant, SandboxId id, Error failure) {
   return lifecycle_.judge(std::move(tenant), std::move(id), std::move(failure));
+}
+
+Task<bool> CachedAccess::is_paused(TenantId tenant, SandboxId id) {
+  auto known = lifecycle_.peek(tenant, id);
+  if (!known) {
+    // Those who wait for the same sandbox share the read.
+    auto looking = lifecycle_.settling().look_again(std::move(id));
+    auto outcome = co_await attempt(std::move(looking));
+    if (auto* found = std::get_if<CachedSandboxPtr>(&outcome)) known = std::move(*found);
+  }
+  co_return known && known->record.state == SandboxState::paused;
 }
 
 Task<void> CachedAccess::report_gone(SandboxId id, std::string detail) {

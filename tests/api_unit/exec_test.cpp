@@ -1,4 +1,5 @@
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/settle.hpp"
 #include "providers/transport/event_stream.hpp"
 #include "tests/api_unit/box_test.hpp"
 
@@ -202,6 +203,71 @@ TEST_F(ExecApi, StdinAndSignalsReachARunningProcess) {
   EXPECT_EQ(send("POST", "/processes/" + other + "/signal", R"({"signal":9})").status, 204);
   const auto end = events_of(send("GET", "/processes/" + other + "/output").body);
   EXPECT_EQ(Json::parse(end.back().data)["signal"], "SIGKILL");
+}
+
+// An exec that waits while other requests are made.
+class WaitedExec : public BoxTest {
+ protected:
+  using Reply = std::shared_ptr<std::optional<HttpReply>>;
+
+  HttpCall call_of(const Json& body) const {
+    return {.method = "POST",
+            .url = "http://here/v1/sandboxes/" + id_ + "/exec",
+            .headers = {},
+            .body = body.dump()};
+  }
+  Reply begin(const Json& body) {
+    auto reply = std::make_shared<std::optional<HttpReply>>();
+    spawn_detached(loop_.executor(), [this, reply, call = call_of(body)]() -> Task<void> {
+      auto calling = gateway_.client.call(call);
+      *reply = co_await std::move(calling);
+    });
+    return reply;
+  }
+  bool comes_true(const std::function<bool()>& holds) {
+    for (int looks = 0; looks < 500 && !holds(); ++looks)
+      loop_.run(sleep_for(std::chrono::milliseconds(20)));
+    return holds();
+  }
+  Json only_process() {
+    const Json items = Json::parse(send("GET", "/processes").body)["items"];
+    return items.size() == 1 ? items[0] : Json::object();
+  }
+  bool has(const std::string& file) {
+    return send("GET", "/files/stat?path=" + file).status == 200;
+  }
+};
+
+// What runs in a paused sandbox stands still, and so does the agent that keeps its time.
+TEST_F(WaitedExec, APauseEndsTheWaitAndNotTheProgram) {
+  const std::string input(300'000, 'i');
+  const auto reply =
+      begin({{"shell", "touch began; sleep 2; cat > got; head -c 3000000 /dev/zero; touch ended"},
+             {"stdin", input},
+             {"on_disconnect", "kill"}});
+  ASSERT_TRUE(comes_true([&] { return has("began"); }));
+  EXPECT_EQ(send("POST", "/pause").status, 200);
+  ASSERT_TRUE(comes_true([&] { return reply->has_value(); }));
+  EXPECT_EQ((*reply)->status, 409);
+  const Json problem = Json::parse((*reply)->body);
+  EXPECT_EQ(problem["state"], "paused");
+  const std::string pid = only_process()["id"];
+  EXPECT_EQ(problem["process_id"], pid);
+  EXPECT_NE(problem["detail"].get<std::string>().find("/processes/" + pid + "/output"),
+            std::string::npos);
+  EXPECT_EQ(only_process()["state"], "running");
+  EXPECT_EQ(send("POST", "/resume").status, 200);
+  EXPECT_TRUE(comes_true([&] { return only_process()["state"] == "exited"; }));
+  EXPECT_EQ(only_process()["exit_code"], 0);
+  EXPECT_TRUE(has("ended")) << "its output was read on";
+  EXPECT_EQ(Json::parse(send("GET", "/files/stat?path=got").body)["size"], input.size());
+}
+
+TEST_F(WaitedExec, AClientThatLeavesEndsItsProgram) {
+  auto calling = gateway_.client.call(call_of({{"shell", "sleep 600"}}));
+  auto leaving = with_timeout(std::chrono::seconds(2), std::move(calling));
+  EXPECT_FALSE(loop_.run(std::move(leaving)).has_value());
+  EXPECT_TRUE(comes_true([&] { return only_process()["signal"] == "SIGKILL"; }));
 }
 
 // As after a crash of the gateway that had started the program: no answer was stored.

@@ -109,6 +109,61 @@ TEST(Both, GivesBothValuesOrOneFailure) {
             ErrorCode::conflict);
 }
 
+// Whether the task that was left ends by itself: it sets `ended`.
+Task<void> end_soon(bool& ended) {
+  co_await sleep_for(milliseconds(50));
+  ended = true;
+}
+
+Task<bool> left_and_ended(bool& ended) {
+  auto leaves = []() -> Task<bool> { co_return true; };
+  auto leaving = ends_unless_left(end_soon(ended), milliseconds(1), leaves);
+  const bool waited = co_await std::move(leaving);
+  EXPECT_FALSE(waited);
+  EXPECT_FALSE(ended);
+  co_await sleep_for(milliseconds(500));
+  co_return ended;
+}
+
+TEST(EndsUnlessLeft, ATaskThatIsLeftGoesOn) {
+  const Stopwatch watch;
+  bool ended = false;
+  EXPECT_TRUE(run(left_and_ended(ended)));
+}
+
+TEST(EndsUnlessLeft, ATaskThatEndsIsNotWaitedForAnyLonger) {
+  const Stopwatch watch;
+  int asked = 0;
+  auto stays = [&asked]() -> Task<bool> {
+    ++asked;
+    co_return false;
+  };
+  EXPECT_TRUE(run(ends_unless_left(nothing(), hours(1), stays)));
+  bool ended = false;
+  EXPECT_TRUE(run(ends_unless_left(end_soon(ended), hours(1), stays)));
+  EXPECT_TRUE(ended);
+  EXPECT_EQ(asked, 0);
+  ended = false;
+  EXPECT_TRUE(run(ends_unless_left(end_soon(ended), milliseconds(1), stays)));
+  EXPECT_GT(asked, 0);
+}
+
+TEST(EndsUnlessLeft, WhoeverIsCancelledOrFailsCancelsTheTask) {
+  const Stopwatch watch;
+  bool gone = false;
+  auto stays = []() -> Task<bool> { co_return false; };
+  auto waiting = ends_unless_left(wait_long(gone), milliseconds(1), stays);
+  EXPECT_FALSE(run(with_timeout(milliseconds(20), std::move(waiting))).has_value());
+  EXPECT_TRUE(gone);
+  gone = false;
+  auto fails = []() -> Task<bool> {
+    throw Error(ErrorCode::timeout, "no");
+    co_return false;
+  };
+  EXPECT_EQ(code_of(ends_unless_left(wait_long(gone), milliseconds(1), fails)), ErrorCode::timeout);
+  EXPECT_TRUE(gone);
+}
+
 TEST(WithCompanion, EndsAsTheMainTaskEnds) {
   const Stopwatch watch;
   bool gone = false;

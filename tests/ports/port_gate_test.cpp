@@ -27,6 +27,7 @@ class ClosedAccess : public SandboxAccess {
     }
     co_return failure;
   }
+  Task<bool> is_paused(TenantId, SandboxId) override { co_return false; }
   Task<void> report_gone(SandboxId, std::string) override { co_return; }
 
   http::Caller asked;

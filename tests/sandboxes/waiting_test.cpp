@@ -87,6 +87,19 @@ TEST_F(WaitingWorld, AResumeThatTheBackendRefusesIsNotRepeatedByUse) {
   EXPECT_EQ(std::get<Error>(outcome).details["state"], "paused");
 }
 
+// Also where the cache does not know the state, as after a change by another gateway.
+TEST_F(WaitingWorld, ItIsKnownWhetherASandboxIsPaused) {
+  const SandboxRecord box = world.create();
+  EXPECT_TRUE(run(opening(box)).can_pause);
+  const auto is_paused = [&] { return run(access.is_paused(world.tenant, box.id)); };
+  EXPECT_FALSE(is_paused());
+  turn(box, "pausing");
+  EXPECT_FALSE(is_paused()) << "what runs may still end";
+  turn(box, "paused");
+  EXPECT_TRUE(is_paused());
+  EXPECT_TRUE(is_paused());
+}
+
 TEST_F(WaitingWorld, CopiesWaitForAPauseUnderWay) {
   Snapshots snapshots(world.replica.lifecycle);
   for (const auto& [before, after] : kWays) {

@@ -22,13 +22,16 @@ Task<OpenSandbox> BoxGateway::open(const http::Caller&, std::string_view id, Ver
                         .tenant = {},
                         .provider = provider,
                         .backend_id = "box-" + std::string(id),
-                        .activity = nullptr};
+                        .activity = nullptr,
+                        .can_pause = true};
 }
 
 Task<Error> BoxGateway::judge(TenantId, SandboxId id, Error failure) {
   if (metadata_.contains(id.value)) co_return failure;
   co_return Error(ErrorCode::conflict, "the sandbox is stopped");
 }
+
+Task<bool> BoxGateway::is_paused(TenantId, SandboxId id) { co_return paused_.contains(id.value); }
 
 Task<void> BoxGateway::report_gone(SandboxId id, std::string) {
   gone.push_back(id.value);

@@ -20,6 +20,7 @@ class BoxGateway : public SandboxAccess {
 
   Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
   Task<Error> judge(TenantId tenant, SandboxId id, Error failure) override;
+  Task<bool> is_paused(TenantId tenant, SandboxId id) override;
   Task<void> report_gone(SandboxId id, std::string detail) override;
 
   // Creates a sandbox and returns its API id.
