@@ -148,6 +148,7 @@ void RequestParser::on_field_impl(field id, string_view name_text, string_view v
   if (request_.headers.fields().size() == limits_.header_fields)
     return refuse(431, "the request has too many header fields", ec);
   if (is_folded(name, value)) return refuse_field(name, "must be on one line", ec);
+  if (id == field::upgrade && minor_ == 0) return;  // RFC 9110, 7.8: must be ignored
   check_framing(id, value, ec);
   if (!ec) request_.headers.add(std::string(name), std::string(value));
 }

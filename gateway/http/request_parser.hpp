@@ -18,7 +18,8 @@ class RequestParser final : public BodyParser<true> {
   RequestParser(Request& into, const Limits& limits);
 
   // Parses bytes of the head and returns how many were used. Throws Error(invalid) or
-  // Error(too_large). The authority of an absolute-form target replaces the Host field.
+  // Error(too_large). The authority of an absolute-form target replaces the Host field; an Upgrade
+  // field of HTTP/1.0 is left out.
   size_t parse_head(std::string_view bytes);
   bool head_done() const { return head_done_; }
   // Parses body bytes and writes the payload to `into` until that is full. Returns how many of

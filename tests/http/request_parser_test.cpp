@@ -70,5 +70,22 @@ TEST(RequestParser, TheHostOfATargetCounts) {
   EXPECT_EQ(host_of("GET http://a.test HTTP/1.0"), "a.test");
 }
 
+// RFC 9110, 7.8.
+TEST(RequestParser, IgnoresAnUpgradeOfHttp10) {
+  const http::Limits limits;
+  const auto asks = [&](const std::string& version) {
+    http::Request request;
+    http::RequestParser parser(request, limits);
+    parser.parse_head("GET / " + version +
+                      "\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+                      "Sec-WebSocket-Version: 13\r\n"
+                      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
+    EXPECT_EQ(request.headers.find("Upgrade").has_value(), request.asks_for_websocket()) << version;
+    return request.asks_for_websocket();
+  };
+  EXPECT_TRUE(asks("HTTP/1.1"));
+  EXPECT_FALSE(asks("HTTP/1.0"));
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -210,6 +210,15 @@ TEST(WebSocket, RefusesPlainRequests) {
   EXPECT_EQ(client.ask(get("/ws")).status, 400);
 }
 
+TEST(WebSocket, IsNotAnsweredToHttp10) {
+  LiveServer server(socket_table());
+  RawClient client(server.port());
+  const std::string fields =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
+  EXPECT_EQ(client.ask("GET /ws HTTP/1.0\r\nHost: x\r\n" + fields).status, 400);
+}
+
 TEST(WebSocket, TellsItsVersionToWhoSpeaksAnother) {
   LiveServer server(socket_table());
   const std::string upgrade =
