@@ -2,11 +2,11 @@
 
 #include <charconv>
 #include <cstdio>
-#include <ctime>
 
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
+#include "gateway/http/date.hpp"
 #include "gateway/http/token.hpp"
 
 namespace sandgate::api {
@@ -53,15 +53,6 @@ bool any_item(std::string_view header, Matches matches) {
   }
 }
 
-// Parses the date format that RFC 9110 requires of senders.
-std::optional<Time> date_from(std::string_view text) {
-  std::tm parts{};
-  const std::string date(trimmed(text));
-  const char* end = strptime(date.c_str(), "%a, %d %b %Y %H:%M:%S GMT", &parts);
-  if (!end || *end != '\0') return std::nullopt;
-  return from_micros(int64_t{timegm(&parts)} * 1'000'000);
-}
-
 }  // namespace
 
 Json to_json(const FileEntry& entry) {
@@ -104,7 +95,8 @@ Conditions::Conditions(const http::Headers& headers)
 
 bool Conditions::expect(const std::optional<FileEntry>& there) const {
   if (match) return there && names_tag_strongly(*match, entity_tag(*there));
-  const auto date = unmodified_since ? date_from(*unmodified_since) : std::nullopt;
+  const auto date =
+      unmodified_since ? http::date_from(*unmodified_since, SystemClock().now()) : std::nullopt;
   return !date || !there || there->modified_at < *date + std::chrono::seconds(1);
 }
 

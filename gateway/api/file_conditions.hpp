@@ -7,7 +7,8 @@
 #include "gateway/http/headers.hpp"
 #include "providers/sandbox.hpp"
 
-// HTTP's conditional and range requests for files (RFC 9110 sections 13 and 14). Pure.
+// HTTP's conditional and range requests for files (RFC 9110 sections 13 and 14). Pure, but
+// that a date's year of two digits depends on the present.
 namespace sandgate::api {
 
 // {name,path,type,size,mode,modified_at,target?}; mode is octal text ("0644"), as in PUT.
@@ -30,7 +31,7 @@ struct Conditions {
   explicit Conditions(const http::Headers& headers);
   bool any() const { return match || none_match || unmodified_since; }
   // Whether the existing file (empty: none) satisfies If-Match or, without that header,
-  // If-Unmodified-Since. A malformed date is ignored.
+  // If-Unmodified-Since. What is no date is ignored.
   bool expect(const std::optional<FileEntry>& there) const;
   // Whether it also satisfies If-None-Match.
   bool allow_write(const std::optional<FileEntry>& there) const;

@@ -90,6 +90,10 @@ TEST(FileConditions, AFileIsExpectedNotToBeYoungerThanADate) {
   const auto expect = [&](const HttpFields& fields) { return conditions(fields).expect(file); };
   EXPECT_TRUE(expect({{"If-Unmodified-Since", "Sun, 22 Nov 2026 10:00:00 GMT"}}));
   EXPECT_FALSE(expect({{"If-Unmodified-Since", "Sun, 22 Nov 2026 09:59:59 GMT"}}));
+  EXPECT_TRUE(expect({{"If-Unmodified-Since", "Sunday, 22-Nov-26 10:00:00 GMT"}}));
+  EXPECT_FALSE(expect({{"If-Unmodified-Since", "Sunday, 22-Nov-26 09:59:59 GMT"}}));
+  EXPECT_TRUE(expect({{"If-Unmodified-Since", "Sun Nov 22 10:00:00 2026"}}));
+  EXPECT_FALSE(expect({{"If-Unmodified-Since", "Sun Nov 22 09:59:59 2026"}}));
   EXPECT_TRUE(expect({{"If-Unmodified-Since", "yesterday"}})) << "which says nothing";
   EXPECT_TRUE(expect(
       {{"If-Match", entity_tag(file)}, {"If-Unmodified-Since", "Sun, 22 Nov 2026 09:59:59 GMT"}}))

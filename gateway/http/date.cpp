@@ -1,0 +1,44 @@
+#include "gateway/http/date.hpp"
+
+#include <ctime>
+#include <string>
+
+#include "gateway/core/field_text.hpp"
+
+namespace sandgate::http {
+namespace {
+
+constexpr int kYearsAhead = 50;
+
+Time time_of(std::tm parts) { return from_micros(int64_t{timegm(&parts)} * 1'000'000); }
+
+std::optional<std::tm> parts_of(const std::string& text, const char* format) {
+  std::tm parts{};
+  const char* end = strptime(text.c_str(), format, &parts);
+  if (!end || *end != '\0') return std::nullopt;
+  return parts;
+}
+
+// The time whose year is only known by its last two digits.
+Time time_near(Time now, std::tm parts) {
+  const std::time_t seconds = to_micros(now) / 1'000'000;
+  std::tm latest{};
+  gmtime_r(&seconds, &latest);
+  latest.tm_year += kYearsAhead;
+  parts.tm_year = latest.tm_year - latest.tm_year % 100 + parts.tm_year % 100;
+  if (time_of(parts) > time_of(latest)) parts.tm_year -= 100;
+  return time_of(parts);
+}
+
+}  // namespace
+
+std::optional<Time> date_from(std::string_view text, Time now) {
+  const std::string date(trimmed(text));
+  for (const char* format : {"%a, %d %b %Y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"})
+    if (const auto parts = parts_of(date, format)) return time_of(*parts);
+  const auto parts = parts_of(date, "%A, %d-%b-%y %H:%M:%S GMT");
+  if (!parts) return std::nullopt;
+  return time_near(now, *parts);
+}
+
+}  // namespace sandgate::http

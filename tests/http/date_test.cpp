@@ -1,0 +1,42 @@
+#include "gateway/http/date.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate::http {
+namespace {
+
+const Time kNow = *from_rfc3339("2026-11-22T10:00:00Z");
+
+std::string read(std::string_view text, Time now = kNow) {
+  const auto date = date_from(text, now);
+  return date ? to_rfc3339(*date) : "none";
+}
+
+TEST(Date, IsReadInEachOfItsFormats) {
+  EXPECT_EQ(read("Sun, 06 Nov 1994 08:49:37 GMT"), "1994-11-06T08:49:37Z");
+  EXPECT_EQ(read("Sunday, 06-Nov-94 08:49:37 GMT"), "1994-11-06T08:49:37Z");
+  EXPECT_EQ(read("Sun Nov  6 08:49:37 1994"), "1994-11-06T08:49:37Z");
+  EXPECT_EQ(read("Sun Nov 16 08:49:37 1994"), "1994-11-16T08:49:37Z");
+}
+
+TEST(Date, AYearOfTwoDigitsIsAtMostFiftyYearsAhead) {
+  EXPECT_EQ(read("Sunday, 22-Nov-26 10:00:00 GMT"), "2026-11-22T10:00:00Z");
+  EXPECT_EQ(read("Sunday, 22-Nov-76 10:00:00 GMT"), "2076-11-22T10:00:00Z");
+  EXPECT_EQ(read("Monday, 22-Nov-76 10:00:01 GMT"), "1976-11-22T10:00:01Z");
+  EXPECT_EQ(read("Friday, 01-Jan-77 00:00:00 GMT"), "1977-01-01T00:00:00Z");
+  EXPECT_EQ(read("Sunday, 01-Jan-00 00:00:00 GMT"), "2000-01-01T00:00:00Z");
+  const Time late = *from_rfc3339("2080-01-01T00:00:00Z");
+  EXPECT_EQ(read("Thursday, 01-Jan-05 00:00:00 GMT", late), "2105-01-01T00:00:00Z");
+  EXPECT_EQ(read("Sunday, 01-Jan-40 00:00:00 GMT", late), "2040-01-01T00:00:00Z");
+}
+
+TEST(Date, IsNothingElse) {
+  for (const char* text :
+       {"", "yesterday", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37",
+        "Sun, 06 Nov 1994 08:49:37 CET", "Sunday, 06-Nov-1994 08:49:37 GMT",
+        "Sun Nov  6 08:49:37 1994 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "784111777"})
+    EXPECT_EQ(read(text), "none") << text;
+}
+
+}  // namespace
+}  // namespace sandgate::http
