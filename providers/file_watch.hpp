@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/async.hpp"
+#include "providers/file_type.hpp"
 
 namespace sandgate {
 
@@ -17,7 +18,9 @@ struct FileChange {
   FileChangeKind kind = FileChangeKind::write;
   std::string path;  // absolute; the new path of a rename; empty for overflow
   std::string from;  // the old path of a rename
-  bool directory = false;
+  // When the change was told. Of what is gone by then a backend may only know whether it was a
+  // directory: all else is `file`.
+  FileType type = FileType::file;
 };
 
 // The changes below a directory since the watch began. Changes that are not pulled are buffered in

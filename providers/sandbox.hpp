@@ -13,6 +13,7 @@
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "providers/descriptor.hpp"
+#include "providers/file_type.hpp"
 #include "providers/gateways_passed.hpp"
 
 // Plain values exchanged between the gateway and its backends. No field uses a vendor's terms.
@@ -191,8 +192,6 @@ struct ProcessInfo {
 };
 
 // ---- files
-
-enum class FileType { file, directory, symlink, other };
 
 struct FileEntry {
   std::string name, path;

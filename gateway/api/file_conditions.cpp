@@ -14,20 +14,6 @@ namespace {
 
 constexpr std::string_view kUnit = "bytes=";
 
-std::string_view type_word(FileType type) {
-  switch (type) {
-    case FileType::file:
-      return "file";
-    case FileType::directory:
-      return "directory";
-    case FileType::symlink:
-      return "symlink";
-    case FileType::other:
-      break;
-  }
-  return "other";
-}
-
 // Parses the whole text as a number, saturating at the maximum; empty if it is not a number.
 std::optional<uint64_t> number_from(std::string_view text) {
   uint64_t value = 0;
@@ -60,7 +46,7 @@ Json to_json(const FileEntry& entry) {
   std::snprintf(mode, sizeof(mode), "%04o", entry.mode & 07777);
   Json json{{"name", to_utf8(entry.name)},
             {"path", to_utf8(entry.path)},
-            {"type", type_word(entry.type)},
+            {"type", to_string(entry.type)},
             {"size", entry.size},
             {"mode", mode},
             {"modified_at", to_rfc3339(entry.modified_at)}};

@@ -9,7 +9,7 @@ namespace {
 http::ServerEvent event_of(const FileChange& change) {
   Json data = Json::object();
   if (change.kind != FileChangeKind::overflow)
-    data = {{"path", change.path}, {"type", change.directory ? "directory" : "file"}};
+    data = {{"path", change.path}, {"type", to_string(change.type)}};
   if (change.kind == FileChangeKind::rename) data["from"] = change.from;
   return {std::string(to_string(change.kind)), json_text(data), ""};
 }

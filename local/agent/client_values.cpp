@@ -10,10 +10,10 @@ constexpr size_t kMaxText = 64 * 1024;  // as an item of the agent
 constexpr int64_t kMaxMillis = int64_t{1} << 53;
 constexpr int64_t kMinMicros = -62'135'596'800'000'000, kMaxMicros = 253'402'300'800'000'000;
 
-FileType file_type(std::string_view word) {
-  if (word == "file") return FileType::file;
-  if (word == "directory") return FileType::directory;
-  return word == "symlink" ? FileType::symlink : FileType::other;
+std::optional<FileType> read_type(ObjectReader& reader) {
+  const auto word = reader.word("type", {"file", "directory", "symlink", "other"});
+  if (!word) return std::nullopt;
+  return file_type_from(*word);
 }
 
 ProcessExit read_exit(const Json& document, Problems& problems) {
@@ -44,8 +44,7 @@ FileEntry to_file_entry(const Json& document) {
     FileEntry entry;
     entry.name = reader.text("name", {.min = 1, .max = kMaxText}).value_or("");
     entry.path = reader.text("path", {.min = 1, .max = kMaxText}).value_or("");
-    entry.type =
-        file_type(reader.word("type", {"file", "directory", "symlink", "other"}).value_or("other"));
+    entry.type = read_type(reader).value_or(FileType::other);
     entry.size = static_cast<uint64_t>(reader.integer("size", 0, INT64_MAX).value_or(0));
     entry.mode = static_cast<uint32_t>(reader.integer("mode", 0, 07777).value_or(0));
     entry.modified_at = read_time(reader, "modified_at");
@@ -94,7 +93,9 @@ FileChange to_file_change(const Json& document) {
     const auto kind = reader.word("kind", {"create", "write", "remove", "rename", "overflow"});
     change.path = reader.text("path", {.max = kMaxText}).value_or("");
     change.from = reader.text("from", {.max = kMaxText}).value_or("");
-    change.directory = reader.boolean("directory").value_or(false);
+    // Agents of earlier releases tell no type.
+    const bool directory = reader.boolean("directory").value_or(false);
+    change.type = read_type(reader).value_or(directory ? FileType::directory : FileType::file);
     problems.throw_if_any();
     const auto named = file_change_kind_from(kind.value_or(""));
     if (!named) throw Error(ErrorCode::invalid, "a change without a kind");

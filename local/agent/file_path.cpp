@@ -33,12 +33,6 @@ std::string normalised(const std::string& path) {
   return whole.empty() ? "/" : whole;
 }
 
-const char* type_name(mode_t mode) {
-  if (S_ISREG(mode)) return "file";
-  if (S_ISDIR(mode)) return "directory";
-  return S_ISLNK(mode) ? "symlink" : "other";
-}
-
 std::string read_link(int directory, const std::string& name) {
   char target[PATH_MAX];
   const ssize_t length = ::readlinkat(directory, name.c_str(), target, PATH_MAX);
@@ -152,6 +146,12 @@ Place open_target(const std::string& path, bool create) {
   }
   errno = ELOOP;
   throw path_error(path);
+}
+
+const char* type_name(mode_t mode) {
+  if (S_ISREG(mode)) return "file";
+  if (S_ISDIR(mode)) return "directory";
+  return S_ISLNK(mode) ? "symlink" : "other";
 }
 
 nlohmann::json entry_of(const struct stat& info, const std::string& path) {

@@ -42,6 +42,8 @@ Place open_place(const std::string& path, bool create);
 // As open_place(), but follows a final symlink to the place it names, which need not exist.
 Place open_target(const std::string& path, bool create);
 
+// The word for a file's type: "file", "directory", "symlink" or "other".
+const char* type_name(mode_t mode);
 // The entry that a client sees of a file, without a symlink's target. `revision` differs after
 // every change: it is made of the inode and its ctime, which programs cannot set.
 nlohmann::json entry_of(const struct stat& info, const std::string& path);

@@ -36,6 +36,14 @@ bool has_bytes(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0 && S_ISREG(info.st_mode) && info.st_size > 0;
 }
 
+// What is at the path. The kernel tells only whether it is a directory.
+const char* type_at(const std::string& path, bool directory) {
+  if (directory) return "directory";
+  struct stat info;
+  const bool there = ::lstat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode);
+  return there ? type_name(info.st_mode) : "file";
+}
+
 // Turns inotify's events into changes for the client.
 class Watcher {
  public:
@@ -68,7 +76,7 @@ class Watcher {
     std::string line = kind + path;
     if (line == last_ && *kind == 'w') return;
     last_ = std::move(line);
-    nlohmann::json document{{"kind", kind}, {"path", path}, {"directory", directory}};
+    nlohmann::json document{{"kind", kind}, {"path", path}, {"type", type_at(path, directory)}};
     if (!from.empty()) document["from"] = from;
     session_.item(document);
   }

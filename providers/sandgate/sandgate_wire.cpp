@@ -59,12 +59,6 @@ OutputChunk to_chunk(const ServerEvent& event) {
   return chunk;
 }
 
-FileType to_file_type(const std::string& word) {
-  if (word == "file") return FileType::file;
-  if (word == "directory") return FileType::directory;
-  return word == "symlink" ? FileType::symlink : FileType::other;
-}
-
 Json to_resources(const Resources& resources) {
   // Multiples of a quarter are exact in binary.
   return {{"vcpu", static_cast<double>(resources.milli_vcpu) / 1000},
@@ -236,7 +230,7 @@ FileEntry to_entry(const Json& document) {
     FileEntry entry;
     entry.name = document.at("name").get<std::string>();
     entry.path = document.at("path").get<std::string>();
-    entry.type = to_file_type(document.at("type").get<std::string>());
+    entry.type = file_type_from(document.at("type").get<std::string>());
     entry.size = static_cast<uint64_t>(count_at(document, "size"));
     const std::string mode = document.at("mode").get<std::string>();
     entry.mode = static_cast<uint32_t>(std::strtoul(mode.c_str(), nullptr, 8)) & 07777;
@@ -301,7 +295,7 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
     return FileChange{.kind = *kind,
                       .path = text_of(data, "path"),
                       .from = text_of(data, "from"),
-                      .directory = text_of(data, "type") == "directory"};
+                      .type = file_type_from(text_of(data, "type"))};
   });
 }
 

@@ -34,6 +34,16 @@ TEST(SandgateWire, MetricsOfNoMomentAreNone) {
   EXPECT_THROW(wire::to_metrics(Json::array()), Error);
 }
 
+TEST(SandgateWire, AChangeHasTheTypeOfTheFile) {
+  for (const FileType type :
+       {FileType::file, FileType::directory, FileType::symlink, FileType::other}) {
+    const Json data{{"path", "/a"}, {"type", to_string(type)}};
+    const auto change = wire::to_file_change({.name = "create", .data = data.dump()});
+    ASSERT_TRUE(change);
+    EXPECT_EQ(change->type, type);
+  }
+}
+
 TEST(SandgateWire, AnIdIsOneStepOfAPath) {
   const auto read = [](const char* id) {
     return wire::to_backend_sandbox(

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <set>
 
+#include "local/agent/client_values.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -15,7 +16,8 @@ class WatchTest : public AgentTest {
     TextBytes source(std::move(bytes));
     go([&] { return client_.write_file(path, 0644, source); });
   }
-  // What happened, as "create d/f", until this many changes came.
+  // What happened, as "create d/f", until this many changes came. A directory's path ends in "/", a
+  // symlink's in "@", another special file's in "|".
   std::vector<std::string> next(size_t count) {
     std::vector<std::string> told;
     while (told.size() < count) {
@@ -28,7 +30,9 @@ class WatchTest : public AgentTest {
         return path == home() ? "." : path.substr(std::min(path.size(), home().size() + 1));
       };
       std::string line = std::string(to_string(change->kind)) + " " + below(change->path);
-      if (change->directory) line += "/";
+      if (change->type == FileType::directory) line += "/";
+      if (change->type == FileType::symlink) line += "@";
+      if (change->type == FileType::other) line += "|";
       if (!change->from.empty()) line += " from " + below(change->from);
       told.push_back(line);
     }
@@ -60,6 +64,34 @@ TEST_F(WatchTest, FollowsDirectoriesThatAppearMoveAndLeave) {
   exec("mkdir n; sleep 0.2; touch n/x; mv n m; touch m/y; rm -r m");
   EXPECT_EQ(next(7), (Lines{"create n/", "create n/x", "rename m/ from n", "create m/y",
                             "remove m/x", "remove m/y", "remove m/"}));
+}
+
+TEST_F(WatchTest, TellsWhatKindOfFileItIs) {
+  watch(".", true);
+  exec("ln -s nowhere l; mkfifo p; mkdir d");
+  EXPECT_EQ(next(3), (Lines{"create l@", "create p|", "create d/"}));
+  exec("mv l d/l; mv p q; echo 1 > f");
+  EXPECT_EQ(next(4), (Lines{"rename d/l@ from l", "rename q| from p", "create f", "write f"}));
+  exec("rm q d/l");
+  EXPECT_EQ(next(2), (Lines{"remove q", "remove d/l"})) << "nobody knows what it was";
+}
+
+TEST_F(WatchTest, TellsWhatKindOfFileAppearedTogetherWithItsDirectory) {
+  exec("mkdir outside; ln -s nowhere outside/l; mkfifo outside/p; mkdir w");
+  watch("w", true);
+  exec("mv outside w/d");
+  Lines told = next(3);
+  std::sort(told.begin(), told.end());
+  EXPECT_EQ(told, (Lines{"create w/d/", "create w/d/l@", "create w/d/p|"}));
+}
+
+TEST_F(WatchTest, AnAgentOfAnEarlierReleaseTellsDirectories) {
+  const auto type_told = [](bool directory) {
+    return agent::to_file_change({{"kind", "create"}, {"path", "/d"}, {"directory", directory}})
+        .type;
+  };
+  EXPECT_EQ(type_told(true), FileType::directory);
+  EXPECT_EQ(type_told(false), FileType::file);
 }
 
 TEST_F(WatchTest, SeesWhatAppearedTogetherWithItsDirectory) {
