@@ -63,7 +63,7 @@ std::string content_range(const ByteRange& part, uint64_t size) {
          std::to_string(size);
 }
 
-// The bytes that begun() read, then the rest.
+// Bytes that were read already, then the rest.
 class BegunBytes : public ByteSource {
  public:
   BegunBytes(std::string first, std::unique_ptr<ByteSource> rest)
@@ -81,6 +81,17 @@ class BegunBytes : public ByteSource {
   const std::unique_ptr<ByteSource> rest_;  // null: nothing follows
   size_t taken_ = 0;
 };
+
+// The length of what is told to be empty: files in /proc are too, but have contents, of a length
+// that nobody knows.
+Task<std::optional<uint64_t>> length_of_empty(FileContent& file) {
+  std::string first(kFirstPart, '\0');
+  const size_t count = co_await file.bytes->read(first);
+  if (count == 0) co_return 0;
+  first.resize(count);
+  file.bytes = std::make_unique<BegunBytes>(std::move(first), std::move(file.bytes));
+  co_return std::nullopt;
+}
 
 }  // namespace
 
@@ -124,8 +135,6 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     co_return response;
   }
   std::optional<uint64_t> length = entry.size;
-  // Files in /proc report size 0 but have contents.
-  if (entry.size == 0) length.reset();
   if (asked.range && (!asked.if_range || names_tag_strongly(*asked.if_range, tag))) {
     const auto part = resolve(*asked.range, entry.size);
     if (!part) co_return not_satisfiable(entry, request.id);
@@ -137,6 +146,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     const ByteRange whole;
     file = co_await box.provider->read_file(box.backend_id, path, whole);
   }
+  if (length == 0) length = co_await length_of_empty(file);
   response.body = body_of(std::move(file.bytes), length, std::make_shared<OpenSandbox>(box));
   co_return response;
 }

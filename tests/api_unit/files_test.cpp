@@ -93,6 +93,16 @@ TEST_F(FilesApi, ASlashAtTheEndNamesNoFile) {
   EXPECT_EQ(send("GET", "/files?path=n").body, "0123456789");
 }
 
+// Files in /proc are told to be of no size.
+TEST_F(FilesApi, OnlyWhatHasNoContentsIsEmpty) {
+  send("PUT", "/files?path=n", "");
+  const auto empty = send("GET", "/files?path=n");
+  EXPECT_EQ(empty.status, 200);
+  EXPECT_EQ(empty.body, "");
+  exec({{"shell", "ln -s /proc kernel"}});
+  EXPECT_NE(send("GET", "/files?path=kernel/uptime").body, "");
+}
+
 TEST_F(FilesApi, TagsDecide) {
   send("PUT", "/files?path=n", "0123456789");
   const std::string tag = field(send("GET", "/files?path=n"), "ETag");
