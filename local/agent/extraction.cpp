@@ -45,6 +45,14 @@ Fd step(const Fd& from, const std::string& name) {
   return Fd(::openat(from.get(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
+// Why a name is no step to a member. The kernel refuses symlinks and files alike.
+const char* obstacle(const Fd& from, const std::string& name) {
+  struct stat info;
+  const bool symlink =
+      ::fstatat(from.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) == 0 && S_ISLNK(info.st_mode);
+  return symlink ? "passes through a symlink" : "is below something that is no directory";
+}
+
 }  // namespace
 
 Extraction::Extraction(const std::string& directory) : root_(make_directories(directory)) {}
@@ -60,7 +68,7 @@ Place Extraction::place_of(const std::string& name, bool create) {
         throw path_error(name);
       next = step(at, parts[i]);
     }
-    if (!next && (errno == ELOOP || errno == ENOTDIR)) reject(name, "passes through a symlink");
+    if (!next && (errno == ELOOP || errno == ENOTDIR)) reject(name, obstacle(at, parts[i]));
     at = std::move(next);
   }
   if (!at) throw path_error(name);

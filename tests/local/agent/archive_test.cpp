@@ -25,6 +25,16 @@ class ArchiveTest : public AgentTest {
     TextBytes source(members + agent::tar_end());
     return go([&] { return refusal(client_.write_archive("out", source)); });
   }
+  // What the refusal says is wrong.
+  std::vector<FieldProblem> problems_of(const std::string& members) {
+    TextBytes source(members + agent::tar_end());
+    return go([&]() -> Task<std::vector<FieldProblem>> {
+      auto writing = client_.write_archive("out", source);
+      const auto outcome = co_await attempt(std::move(writing));
+      const auto* error = std::get_if<Error>(&outcome);
+      co_return error ? error->fields : std::vector<FieldProblem>();
+    });
+  }
   // Directories within each other, so many with names of so many bytes each, and in the last
   // "file".
   void dig(const std::string& top, std::vector<std::pair<int, int>> levels) {
@@ -159,17 +169,24 @@ TEST_F(ArchiveTest, NothingLeavesTheDirectory) {
 // The body is wrong, of which the archive is the whole.
 TEST_F(ArchiveTest, WhatLeadsOutIsAProblemOfTheBody) {
   for (const std::string& tar : {member({.name = "../escaped"}, "x"), std::string(1024, 'x')}) {
-    TextBytes source(tar + agent::tar_end());
-    const auto refused = go([&]() -> Task<std::vector<FieldProblem>> {
-      auto writing = client_.write_archive("out", source);
-      const auto outcome = co_await attempt(std::move(writing));
-      const auto* error = std::get_if<Error>(&outcome);
-      co_return error ? error->fields : std::vector<FieldProblem>();
-    });
+    const auto refused = problems_of(tar);
     ASSERT_EQ(refused.size(), 1u);
     EXPECT_EQ(refused[0].path, "");
     EXPECT_EQ(refused[0].message.substr(0, 11), "the archive");
   }
+}
+
+TEST_F(ArchiveTest, SaysWhatIsInTheWayOfAMember) {
+  const auto why = [&](const std::string& members) {
+    const auto refused = problems_of(members);
+    return refused.empty() ? "none" : refused[0].message;
+  };
+  EXPECT_NE(why(member({.name = "f"}, "x") + member({.name = "f/below"})).find("no directory"),
+            std::string::npos);
+  EXPECT_NE(why(member({.name = "s", .type = TarType::symlink, .target = "."}) +
+                member({.name = "s/below"}))
+                .find("symlink"),
+            std::string::npos);
 }
 
 TEST_F(ArchiveTest, ReplacesALinkInsteadOfFollowingIt) {
