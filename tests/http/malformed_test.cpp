@@ -145,6 +145,16 @@ TEST(Malformed, AHeadMayBeAsLongAsConfigured) {
   EXPECT_EQ(client.ask(with(250'000)).status, 431);
 }
 
+// docs/operating.md and docs/openapi.yaml tell the number.
+TEST(Malformed, AHeadHasAtMostAHundredFields) {
+  LiveServer server(table());
+  RawClient client(server.port());
+  std::string head = kGet;
+  for (int i = 1; i < 100; ++i) head += "A: b\r\n";
+  EXPECT_EQ(client.ask(head + "\r\n").status, 200);
+  EXPECT_EQ(client.ask(head + "A: b\r\n\r\n").status, 431);
+}
+
 TEST(Malformed, ATargetHoldsTheLongestPathOfAFile) {
   LiveServer server(table());
   RawClient client(server.port());
