@@ -21,6 +21,13 @@ bool ends_wrong(std::string_view lines) {
   return false;
 }
 
+// Whether the beginning of the first chunk's line has no size.
+bool begins_wrong(std::string_view line) {
+  const size_t end = line.find_first_not_of("0123456789abcdefABCDEF");
+  if (end == std::string_view::npos) return false;
+  return end == 0 || std::string_view("\r; \t").find(line[end]) == std::string_view::npos;
+}
+
 constexpr const char* kWrongEnd = "a line of its chunks ends wrong";
 
 }  // namespace
@@ -32,7 +39,10 @@ size_t BodyParser<isRequest>::put_body(std::string_view bytes, std::span<char> i
   taken_ = 0;
   // Beast 1.81 asserts that this many bytes follow the line of the last chunk.
   if (this->chunked() && !chunks_begun_ && bytes.size() < kShortestChunks) {
-    if (ends_wrong(bytes)) wrong = kWrongEnd;
+    if (ends_wrong(bytes))
+      wrong = kWrongEnd;
+    else if (begins_wrong(bytes))
+      wrong = "bad chunk";
     return 0;
   }
   if (bytes.empty()) return 0;

@@ -29,6 +29,7 @@ struct Malformed {
 };
 
 const std::string kPost = "POST /echo HTTP/1.1\r\nHost: x\r\n";
+const std::string kChunked = kPost + "Transfer-Encoding: chunked\r\n\r\n";
 const std::string kGet = "GET /hello HTTP/1.1\r\nHost: x\r\n";
 
 std::vector<Malformed> malformed_framing() {
@@ -59,15 +60,20 @@ std::vector<Malformed> malformed_framing() {
       {"two codings", kPost + "Transfer-Encoding: chunked, gzip\r\n\r\n", 400},
       {"nearly chunked", kPost + "Transfer-Encoding: xchunked\r\n\r\n", 400},
       {"chunked in 1.0", "POST /echo HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n", 400},
-      {"bad chunk size", kPost + "Transfer-Encoding: chunked\r\n\r\nxyz\r\n", 400},
-      {"chunk without end", kPost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabcdef\r\n", 400},
-      {"bare LF in chunks", kPost + "Transfer-Encoding: chunked\r\n\r\n3\nabc\n0\n\n\r\n", 400},
-      {"bare LF behind a chunk size", kPost + "Transfer-Encoding: chunked\r\n\r\n3\nabc", 400},
-      {"bare LF behind a later size", kPost + "Transfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n4;x\n",
-       400},
-      {"a chunk size and a bare LF", kPost + "Transfer-Encoding: chunked\r\n\r\n3\n", 400},
-      {"chunk size overflow",
-       kPost + "Transfer-Encoding: chunked\r\n\r\n11111111111111111\r\nabc\r\n", 400},
+  };
+}
+
+std::vector<Malformed> malformed_chunks() {
+  return {
+      {"bad chunk size", kChunked + "xyz\r\n", 400},
+      {"a chunk size of letters", kChunked + "zz\r\n", 400},
+      {"a chunk size and a letter", kChunked + "1z\r\n", 400},
+      {"chunk without end", kChunked + "3\r\nabcdef\r\n", 400},
+      {"bare LF in chunks", kChunked + "3\nabc\n0\n\n\r\n", 400},
+      {"bare LF behind a chunk size", kChunked + "3\nabc", 400},
+      {"bare LF behind a later size", kChunked + "3\r\nabc\r\n4;x\n", 400},
+      {"a chunk size and a bare LF", kChunked + "3\n", 400},
+      {"chunk size overflow", kChunked + "11111111111111111\r\nabc\r\n", 400},
   };
 }
 
@@ -109,6 +115,7 @@ std::vector<Malformed> malformed_heads() {
 
 std::vector<Malformed> malformed() {
   std::vector<Malformed> all = malformed_framing();
+  for (const Malformed& one : malformed_chunks()) all.push_back(one);
   for (const Malformed& one : malformed_heads()) all.push_back(one);
   return all;
 }

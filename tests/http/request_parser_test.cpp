@@ -35,6 +35,7 @@ TEST(RequestParser, ABodyIsTheSameHoweverItIsCut) {
     EXPECT_EQ(body_in_pieces("0\r\n\r\n", piece), "");
     EXPECT_EQ(body_in_pieces("0\r\nX-A: b\r\n\r\n", piece), "");
     EXPECT_EQ(body_in_pieces("5\r\nhello\r\n0\r\n\r\n", piece), "hello");
+    EXPECT_EQ(body_in_pieces("A\r\nhelloworld\r\n0\r\n\r\n", piece), "helloworld");
     EXPECT_EQ(body_in_pieces("1;e=1\r\nh\r\n4\r\nello\r\n00\r\n\r\n", piece), "hello");
   }
 }
