@@ -60,6 +60,7 @@ Json to_json(const Invoice& invoice) {
   if (invoice.issued_at) {
     json["issued_at"] = to_rfc3339(*invoice.issued_at);
     json["credits_applied"] = money_text(invoice.credits_applied, invoice);
+    json["returned"] = money_text(invoice.returned(), invoice);
     json["due"] = money_text(invoice.due(), invoice);
     for (const InvoiceCredit& note : invoice.credit_notes)
       json["credit_notes"].push_back({{"id", note.id},

@@ -18,6 +18,8 @@ void print_sums(const Context& context, const Json& invoice) {
   sum("paid from credits", invoice, "/credits_applied");
   for (const Json& note : invoice.value("credit_notes", Json::array()))
     sum("taken back (" + cell(note, "/reason") + ")", note, "/amount");
+  const bool returned = cell(invoice, "/returned").find_first_of("123456789") != std::string::npos;
+  if (returned) sum("returned to credits", invoice, "/returned");
   sum("due", invoice, "/due");
 }
 

@@ -79,6 +79,8 @@ TEST_F(CreditNoteTest, WhatWasPaidBecomesCreditsThatPayTheOthers) {
   const Invoice credited = credit(first, "5");  // 2 were owed, 3 were paid
   EXPECT_EQ(credited.due(), dec("0"));
   EXPECT_EQ(credited.returned(), dec("3"));
+  EXPECT_EQ(to_json(credited)["returned"], "3.00");
+  EXPECT_EQ(to_json(first)["returned"], "0.00");
   EXPECT_NE(to_html(credited).find("3.00 had been paid and went to the prepaid balance"),
             std::string::npos);
   EXPECT_EQ(to_html(first).find("prepaid balance"), std::string::npos);

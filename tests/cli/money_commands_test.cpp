@@ -124,6 +124,23 @@ TEST(MoneyCommands, TellWhatIsDueAndWhy) {
       << text;
 }
 
+TEST(MoneyCommands, TellWhatATakenBackInvoiceReturned) {
+  const auto shown = [](const std::string& returned) {
+    ScriptedServer server([&](const auto&) {
+      return ScriptedServer::json(
+          200, R"({"id":"in1","number":7,"state":"issued","tenant":"tn1",
+        "from":"2026-10-01T00:00:00Z","to":"2026-11-01T00:00:00Z","currency":"USD","lines":[],
+        "total":"10.00","credits_applied":"8.00","due":"0.00","returned":")" +
+                   returned + R"(","credit_notes":[{"amount":"5.00","reason":"down"}]})");
+    });
+    const std::string text = tell(server.url(), {"invoices", "show", "in1"}).output;
+    return text.substr(text.find("taken back"));
+  };
+  EXPECT_EQ(shown("3.00"),
+            "taken back (down) 5.00 USD\nreturned to credits 3.00 USD\ndue 0.00 USD\n");
+  EXPECT_EQ(shown("0.00"), "taken back (down) 5.00 USD\ndue 0.00 USD\n");
+}
+
 TEST(MoneyCommands, PrintAnInvoiceAsTableOrPage) {
   ScriptedServer server([](const auto& request) {
     return ScriptedServer::of_type("text/plain", request.target + "\n");
