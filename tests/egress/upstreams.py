@@ -77,12 +77,12 @@ class Web:
         self.server.server_close()
 
 
-class Echo:
-    """Raw TCP: sends back what it gets; `greeting` first, when given. Counts connections."""
+class Tcp:
+    """A raw TCP server, which counts its connections; talk() has each in a thread of its own."""
 
-    def __init__(self, greeting=b"", family=socket.AF_INET, address="127.0.0.1"):
+    def __init__(self, family=socket.AF_INET, address="127.0.0.1"):
         self.listener = socket.create_server((address, 0), family=family)
-        self.port, self.greeting, self.connections = self.listener.getsockname()[1], greeting, 0
+        self.port, self.connections = self.listener.getsockname()[1], 0
         threading.Thread(target=self.run, daemon=True).start()
 
     def run(self):
@@ -94,6 +94,17 @@ class Echo:
             self.connections += 1
             threading.Thread(target=self.talk, args=(peer,), daemon=True).start()
 
+    def close(self):
+        self.listener.close()
+
+
+class Echo(Tcp):
+    """Sends back what it gets; `greeting` first, when given."""
+
+    def __init__(self, greeting=b"", **listener):
+        self.greeting = greeting
+        super().__init__(**listener)
+
     def talk(self, peer):
         with peer:
             try:
@@ -103,27 +114,15 @@ class Echo:
             except OSError:
                 pass
 
-    def close(self):
-        self.listener.close()
 
-
-class Ear:
-    """Raw TCP: writes down each connection's bytes and whether it ended in order; answers chunks that are complete."""
+class Ear(Tcp):
+    """Writes down each connection's bytes and whether it ended in order; answers chunks that are complete."""
 
     def __init__(self):
-        self.listener, self.heard = socket.create_server(("127.0.0.1", 0)), []
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.run, daemon=True).start()
+        self.heard = []
+        super().__init__()
 
-    def run(self):
-        while True:
-            try:
-                peer, _ = self.listener.accept()
-            except OSError:
-                return
-            threading.Thread(target=self.listen, args=(peer,), daemon=True).start()
-
-    def listen(self, peer):
+    def talk(self, peer):
         text, in_order = b"", True
         with peer:
             try:
@@ -135,9 +134,6 @@ class Ear:
             except ConnectionResetError:
                 in_order = False
         self.heard.append((text, in_order))
-
-    def close(self):
-        self.listener.close()
 
 
 class Sink:
