@@ -7,6 +7,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kWakePatience{25};
+constexpr std::chrono::milliseconds kWakeAgain{20};
 
 // Resuming costs money, so it takes the permission to use the sandbox, not only to view it.
 bool may_wake(const http::Caller& caller) {
@@ -50,7 +51,10 @@ Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId
     auto resuming = pausing_.resume(*caller.tenant, id);
     const auto outcome = co_await attempt(std::move(resuming));
     const auto* failure = std::get_if<Error>(&outcome);
-    if (failure && !met_a_pause(*failure)) throw *failure;
+    if (!failure) continue;
+    if (!met_a_pause(*failure)) throw *failure;
+    // Some refusals come at once, and each try is a transaction.
+    co_await sleep_for(kWakeAgain);
   }
 }
 
