@@ -1,7 +1,9 @@
 #include "gateway/ports/app_connection.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 
 #include "tests/support/code_of.hpp"
 
@@ -54,6 +56,33 @@ Task<bool> ends_broken(PortConnection made) {
     const size_t got = co_await app.read();
     if (got == 0) co_return app.broken();
   }
+}
+
+// Reads a whole buffer, so that more may be there at once, then waits on a socket made blocking.
+Task<void> wait_on_blocking(PortConnection made, int shared) {
+  const auto executor = co_await asio::this_coro::executor;
+  AppConnection app(executor, "key", std::move(made));
+  while (!app.full()) co_await app.read();
+  app.consume(AppConnection::kBufferBytes);
+  EXPECT_EQ(::fcntl(shared, F_SETFL, ::fcntl(shared, F_GETFL) & ~O_NONBLOCK), 0);
+  asio::steady_timer timer(executor, std::chrono::milliseconds(20));
+  timer.async_wait([&](const auto&) { app.give_up(); });
+  co_await app.read();
+}
+
+// The sandbox may have the same socket, and whoever blocks the gateway's loop stops everybody.
+TEST(AppConnection, ASocketThatWasMadeBlockingBlocksNobody) {
+  Ends sockets;
+  const int shared = ::dup(sockets.made.socket.get());
+  const timeval patience{3, 0};  // of a receive that blocks
+  ASSERT_EQ(::setsockopt(shared, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience), 0);
+  const std::string rest(AppConnection::kBufferBytes - 4, 'x');
+  ASSERT_EQ(::write(sockets.program.get(), rest.data(), rest.size()),
+            static_cast<ssize_t>(rest.size()));
+  const auto begin = std::chrono::steady_clock::now();
+  EXPECT_EQ(code_of(wait_on_blocking(std::move(sockets.made), shared)), ErrorCode::timeout);
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
+  ::close(shared);
 }
 
 // A program that never pauses would otherwise go on through a port that was closed.
