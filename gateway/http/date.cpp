@@ -1,5 +1,6 @@
 #include "gateway/http/date.hpp"
 
+#include <array>
 #include <ctime>
 #include <string>
 
@@ -9,13 +10,30 @@ namespace sandgate::http {
 namespace {
 
 constexpr int kYearsAhead = 50;
+constexpr int kFirstYear = 1000 - 1900;  // of four digits, as std::tm counts
+constexpr int kLeapSecond = 60;
+constexpr size_t kLongestDate = 64;
 
 Time time_of(std::tm parts) { return from_micros(int64_t{timegm(&parts)} * 1'000'000); }
 
+std::string written(const std::tm& parts, const char* format) {
+  std::array<char, kLongestDate> text;
+  return {text.data(), std::strftime(text.data(), text.size(), format, &parts)};
+}
+
+bool is_in_calendar(std::tm parts) {
+  const int day = parts.tm_mday;
+  if (parts.tm_year < kFirstYear || parts.tm_sec > kLeapSecond) return false;
+  parts.tm_sec = 0;  // a leap second would count as the next day's
+  timegm(&parts);
+  return parts.tm_mday == day;
+}
+
+// strptime alone also takes other case, other spacing and days such as the 31st of February.
 std::optional<std::tm> parts_of(const std::string& text, const char* format) {
   std::tm parts{};
   const char* end = strptime(text.c_str(), format, &parts);
-  if (!end || *end != '\0') return std::nullopt;
+  if (!end || written(parts, format) != text || !is_in_calendar(parts)) return std::nullopt;
   return parts;
 }
 

@@ -30,12 +30,26 @@ TEST(Date, AYearOfTwoDigitsIsAtMostFiftyYearsAhead) {
   EXPECT_EQ(read("Sunday, 01-Jan-40 00:00:00 GMT", late), "2040-01-01T00:00:00Z");
 }
 
+TEST(Date, ALeapSecondIsTheNextMinute) {
+  EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:60 GMT"), "1999-01-01T00:00:00Z");
+  EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:61 GMT"), "none");
+}
+
 TEST(Date, IsNothingElse) {
   for (const char* text :
        {"", "yesterday", "1994-11-06T08:49:37Z", "Sun, 06 Nov 1994 08:49:37",
         "Sun, 06 Nov 1994 08:49:37 CET", "Sunday, 06-Nov-1994 08:49:37 GMT",
-        "Sun Nov  6 08:49:37 1994 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "784111777"})
+        "Sun Nov  6 08:49:37 1994 GMT", "Sun, 06 Nov 1994 24:49:37 GMT", "784111777",
+        "sun, 06 nov 1994 08:49:37 GMT", "Sun,  06 Nov 1994 08:49:37 GMT",
+        "Sun, 6 Nov 1994 08:49:37 GMT", "Sunday, 06 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 94 08:49:37 GMT", "Sun Nov 06 08:49:37 1994"})
     EXPECT_EQ(read(text), "none") << text;
+}
+
+TEST(Date, IsADayOfTheCalendar) {
+  EXPECT_EQ(read("Tue, 29 Feb 2000 10:00:00 GMT"), "2000-02-29T10:00:00Z");
+  EXPECT_EQ(read("Thu, 29 Feb 1900 10:00:00 GMT"), "none");
+  EXPECT_EQ(read("Sat, 31 Feb 1994 08:49:37 GMT"), "none");
 }
 
 }  // namespace
