@@ -104,8 +104,14 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   const Json document = parse_answer(reply.body);
   const bool named =
       document.is_object() && document.contains("code") && document["code"].is_string();
-  return named ? error_of(provider, document)
-               : error_of_status(provider, reply.status, reply.headers);
+  Error by_status = error_of_status(provider, reply.status, reply.headers);
+  if (!named) return by_status;
+  Error error = error_of(provider, document);
+  error.retry_after = by_status.retry_after;
+  // The name means a full quota as well as too many requests; only the latter pass by themselves.
+  if (error.code == ErrorCode::quota_exceeded && error.retry_after)
+    error.code = ErrorCode::rate_limited;
+  return error;
 }
 
 }  // namespace sandgate::connect

@@ -50,7 +50,8 @@ class MessageReader {
 
 // Converts {"code":"not_found","message":…} to an Error; unknown codes are unavailable.
 Error error_of(std::string_view provider, const Json& document);
-// For RestApi: a Connect error if the body is one, otherwise an Error by status.
+// For RestApi: a Connect error if the body is one, otherwise an Error by status. Takes the time to
+// wait from Retry-After; "resource_exhausted" with one is rate_limited, otherwise quota_exceeded.
 Error read_error(std::string_view provider, const HttpReply& reply);
 
 }  // namespace sandgate::connect

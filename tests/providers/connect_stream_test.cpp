@@ -40,6 +40,21 @@ TEST(ConnectError, NamesBecomeWhatTheCallerCanDo) {
   EXPECT_EQ(read_error("x", {404, {}, "<html>"}).code, ErrorCode::not_found);
 }
 
+TEST(ConnectError, SaysWhenToComeBack) {
+  const auto told = [](const HttpFields& headers, const char* body) {
+    return read_error("x", {429, headers, body});
+  };
+  const char* exhausted = R"({"code":"resource_exhausted"})";
+  const Error limited = told({{"Retry-After", "7"}}, exhausted);
+  EXPECT_EQ(limited.code, ErrorCode::rate_limited);
+  EXPECT_EQ(limited.retry_after, std::chrono::seconds(7));
+  EXPECT_EQ(told({}, exhausted).code, ErrorCode::quota_exceeded);
+  EXPECT_EQ(told({}, exhausted).retry_after, std::nullopt);
+  const Error away = told({{"Retry-After", "2"}}, R"({"code":"unavailable"})");
+  EXPECT_EQ(away.code, ErrorCode::unavailable);
+  EXPECT_EQ(away.retry_after, std::chrono::seconds(2));
+}
+
 // Otherwise it could not be written into an answer or a row.
 TEST(ConnectError, ALongNameIsCutBetweenCharacters) {
   const std::string name = std::string(39, 'a') + "\u00e4";
