@@ -44,6 +44,12 @@ bool speaks_another_websocket(const Request& request) {
          request.headers.find("Sec-WebSocket-Version") != "13";
 }
 
+// Bytes that follow the request would be lost to the new protocol.
+Error early_bytes() {
+  return Error(ErrorCode::invalid,
+               "a WebSocket upgrade has no body, and frames come after the answer to it");
+}
+
 }  // namespace
 
 Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
@@ -193,12 +199,12 @@ Task<Response> Connection::answer(Request& request, ConnectionBody& body) {
   if (request.method == Method::other && !context_.responder.passes_on(request))
     co_return context_.responder.refuse_method(request);
   Response response = co_await context_.responder.respond(request, body);
-  // Bytes that follow the request would be lost to the new protocol.
-  if (std::holds_alternative<UpgradeBody>(response.body) &&
-      (!request.asks_for_websocket() || !body.ended() || buffer_.size() > 0))
-    response =
-        problem(Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only"),
-                request.id);
+  if (std::holds_alternative<UpgradeBody>(response.body)) {
+    if (!request.asks_for_websocket())
+      response = problem(websocket_wanted(), request.id);
+    else if (!body.ended() || buffer_.size() > 0)
+      response = problem(early_bytes(), request.id);
+  }
   if (response.status == 400 && speaks_another_websocket(request))
     response.headers.emplace_back("Sec-WebSocket-Version", "13");
   co_return response;

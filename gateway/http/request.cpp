@@ -67,8 +67,13 @@ bool Request::asks_for_websocket() const {
 }
 
 void Request::require_websocket() const {
-  if (!asks_for_websocket())
-    throw Error(ErrorCode::invalid, "this path answers WebSocket upgrades (version 13) only");
+  if (!asks_for_websocket()) throw websocket_wanted();
+}
+
+Error websocket_wanted() {
+  return Error(ErrorCode::invalid,
+               "this path is a WebSocket: send GET over HTTP/1.1 with 'Connection: Upgrade', "
+               "'Upgrade: websocket', 'Sec-WebSocket-Version: 13' and a Sec-WebSocket-Key");
 }
 
 }  // namespace sandgate::http

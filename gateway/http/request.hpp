@@ -55,7 +55,10 @@ struct Request {
   const TenantId& tenant() const;
   // Whether the request is a WebSocket upgrade, so that an UpgradeBody may answer it.
   bool asks_for_websocket() const;
-  void require_websocket() const;  // throws Error(invalid) unless it is one
+  void require_websocket() const;  // throws websocket_wanted() unless it is one
 };
+
+// Returns Error(invalid) that says how to ask for a WebSocket.
+Error websocket_wanted();
 
 }  // namespace sandgate::http

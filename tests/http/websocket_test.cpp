@@ -204,10 +204,23 @@ TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
-TEST(WebSocket, RefusesPlainRequests) {
+TEST(WebSocket, TellsPlainRequestsHowToAsk) {
   LiveServer server(socket_table());
   RawClient client(server.port());
-  EXPECT_EQ(client.ask(get("/ws")).status, 400);
+  const auto answer = client.ask(get("/ws"));
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.body.find("HTTP/1.1 with 'Connection: Upgrade'"), std::string::npos);
+}
+
+TEST(WebSocket, TellsAClientThatDoesNotWaitForItsAnswer) {
+  LiveServer server(socket_table());
+  const std::string wanted =
+      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+  RawClient client(server.port());
+  const auto answer = client.ask(get("/ws", wanted) + "\x82\x80");
+  EXPECT_EQ(answer.status, 400);
+  EXPECT_NE(answer.body.find("after the answer"), std::string::npos);
 }
 
 TEST(WebSocket, IsNotAnsweredToHttp10) {
