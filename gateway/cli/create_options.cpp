@@ -24,8 +24,19 @@ void add_create_options(CLI::App& command, CreateOptions& options) {
   command
       .add_option("--allow", options.allow, "host:port it may reach, and nothing else; repeatable")
       ->allow_extra_args(false);
+  auto* secrets = command.add_option("--secret", options.secrets,
+                                     "Secret of the profile to give it, and no other; repeatable");
+  secrets->allow_extra_args(false);
+  command.add_flag("--no-secrets", options.no_secrets, "Give it none of the profile's secrets")
+      ->excludes(secrets);
   command.add_option("--isolation", options.isolation, "process, container, kernel or microvm");
+  command.add_option("--persistence", options.persistence, "ephemeral, persistent or checkpoint");
   command.add_option("--only", options.only, "Deployment to use; repeatable")
+      ->allow_extra_args(false);
+  command
+      .add_option("--order", options.order,
+                  "Deployment to try, in the order given, where the strategy is priority; "
+                  "repeatable")
       ->allow_extra_args(false);
   command.add_option("--exclude", options.exclude, "Deployment to avoid; repeatable")
       ->allow_extra_args(false);
@@ -44,9 +55,12 @@ Json CreateOptions::body() const {
   if (disk_gib) body["resources"]["disk_gib"] = *disk_gib;
   if (!image.empty()) body["image"] = image;
   if (!snapshot.empty()) body["snapshot"] = snapshot;
+  if (!secrets.empty() || no_secrets) body["secrets"] = secrets;
   if (!isolation.empty()) body["isolation"] = isolation;
+  if (!persistence.empty()) body["persistence"] = persistence;
   if (!allow.empty()) body["network"] = {{"default", "deny"}, {"allow", allow}};
   if (!only.empty()) body["placement"]["only"] = only;
+  if (!order.empty()) body["placement"]["order"] = order;
   if (!exclude.empty()) body["placement"]["exclude"] = exclude;
   if (!region.empty()) body["placement"]["region"] = region;
   if (!max_cost_per_hour.empty()) body["placement"]["max_cost_per_hour"] = max_cost_per_hour;

@@ -15,8 +15,9 @@ namespace sandgate::cli {
 struct CreateOptions {
   std::string profile = "python";
   std::vector<std::string> env, metadata;  // "NAME=value"
-  std::vector<std::string> allow, only, exclude;
-  std::string image, snapshot, region, isolation, max_cost_per_hour;
+  std::vector<std::string> allow, secrets, only, order, exclude;
+  std::string image, snapshot, region, isolation, persistence, max_cost_per_hour;
+  bool no_secrets = false;
   std::optional<int64_t> ttl_seconds, idle_timeout_seconds, memory_mib, disk_gib;
   std::optional<double> vcpu;
 
