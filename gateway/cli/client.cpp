@@ -92,6 +92,14 @@ std::vector<Json> Client::all(std::string path, size_t most) const {
   return items;
 }
 
+std::string query_of(std::initializer_list<std::pair<const char*, const std::string&>> parameters) {
+  std::string query;
+  for (const auto& [name, value] : parameters)
+    if (!value.empty())
+      query += (query.empty() ? "?" : "&") + std::string(name) + "=" + percent_encode(value);
+  return query;
+}
+
 std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
 
 }  // namespace sandgate::cli

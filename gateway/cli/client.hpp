@@ -1,10 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/cli/settings.hpp"
@@ -66,6 +68,9 @@ class Client {
   Secret key_;
   std::string tenant_;
 };
+
+// Returns "?name=value&…" of the parameters that are not empty; empty if all are.
+std::string query_of(std::initializer_list<std::pair<const char*, const std::string&>> parameters);
 
 // Returns "/v1/sandboxes/<id>", the prefix of all paths of one sandbox.
 std::string sandbox_path(const std::string& id);

@@ -5,15 +5,6 @@
 namespace sandgate::cli {
 namespace {
 
-// Leaves out what is empty.
-std::string query_of(std::initializer_list<std::pair<const char*, const std::string&>> parameters) {
-  std::string query;
-  for (const auto& [name, value] : parameters)
-    if (!value.empty())
-      query += (query.empty() ? "?" : "&") + std::string(name) + "=" + percent_encode(value);
-  return query;
-}
-
 void add_balances(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
   auto* command = group.add_subcommand("balances", "Show the balance of every account");

@@ -124,16 +124,31 @@ void add_limits(CLI::App& app, const ContextPtr& context) {
 }
 
 void add_audit(CLI::App& app, const ContextPtr& context) {
-  auto most = std::make_shared<size_t>(50);
+  struct Options {
+    std::string action, object, key, from, to;
+    size_t most = 50;
+  };
+  auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("audit", "Show who changed what, newest first");
-  command->add_option("--limit", *most, "Entries to show")->capture_default_str();
-  context->on_operator(*command, [context, most] {
-    context->show_items(context->client().all("/v1/audit", *most), [&](const auto& items) {
+  command->add_option("--action", options->action, "Only this, such as key.create");
+  command->add_option("--object", options->object, "Only of this, by its name or id");
+  command->add_option("--key", options->key, "Only with the key of this id");
+  command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
+  command->add_option("--to", options->to, "End, exclusive");
+  command->add_option("--limit", options->most, "Entries to show")->capture_default_str();
+  context->on_operator(*command, [context, options] {
+    const std::string query = query_of({{"action", options->action},
+                                        {"object", options->object},
+                                        {"key", options->key},
+                                        {"from", options->from},
+                                        {"to", options->to}});
+    const auto found = context->client().all("/v1/audit" + query, options->most);
+    context->show_items(found, [&](const auto& items) {
       Table table({"AT", "ACTOR", "ACTION", "OBJECT", "REQUEST", "TENANT"});
       for (const Json& entry : items)
         table.add({time_cell(entry, "/at"), cell(entry, "/actor/name"), cell(entry, "/action"),
                    cell(entry, "/object"), cell(entry, "/request_id"), cell(entry, "/tenant")});
-      table.print(context->console(), "Nothing was changed yet.");
+      table.print(context->console(), "Nothing was changed.");
     });
   });
 }

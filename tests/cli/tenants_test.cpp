@@ -49,5 +49,17 @@ TEST(TenantCommands, WhoseKeysAndChangesTheyAreIsShown) {
   EXPECT_EQ(tell(server.url(), {"audit"}).output, "-\tops\tput\to\trq1\ttn1\n-\t-\t-\t-\t-\t-\n");
 }
 
+TEST(TenantCommands, TheTrailIsNarrowed) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
+  EXPECT_EQ(
+      tell(server.url(), {"audit", "--action", "key.create", "--object", "a b", "--key", "ky1",
+                          "--from", "2026-11-01T00:00:00Z", "--to", "2026-12-01T00:00:00Z"})
+          .exit_code,
+      0);
+  EXPECT_EQ(server.requests[0].target,
+            "/v1/audit?action=key.create&object=a%20b&key=ky1&from=2026-11-01T00%3A00%3A00Z"
+            "&to=2026-12-01T00%3A00%3A00Z&limit=100");
+}
+
 }  // namespace
 }  // namespace sandgate::cli
