@@ -5,6 +5,7 @@
 #include "gateway/api/file_download.hpp"
 #include "gateway/api/file_watch.hpp"
 #include "gateway/api/judged.hpp"
+#include "gateway/api/naming_the_query.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
@@ -118,17 +119,6 @@ Task<std::optional<FileEntry>> entry_to_remove(const OpenSandbox& box, std::stri
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
 Error not_of_a_file() { return Error::invalid("?path", "ends with a slash, so it names no file"); }
-
-// Backends' problems name members of a body; these routes have query parameters instead.
-Task<http::Response> naming_the_query(Task<http::Response> answer) {
-  try {
-    co_return co_await std::move(answer);
-  } catch (Error& error) {
-    for (FieldProblem& field : error.fields)
-      if (field.path.starts_with('/')) field.path[0] = '?';
-    throw;
-  }
-}
 
 }  // namespace
 

@@ -2,6 +2,7 @@
 
 #include "gateway/api/exec.hpp"
 #include "gateway/api/judged.hpp"
+#include "gateway/api/naming_the_query.hpp"
 #include "gateway/api/process_socket.hpp"
 
 namespace sandgate::api {
@@ -29,16 +30,19 @@ Command terminal_command(const http::Query& query) {
 }  // namespace
 
 void TerminalHandlers::add_routes(http::Routes& routes) {
-  routes.add({.method = http::Method::get,
-              .pattern = "/v1/sandboxes/{id}/processes/{pid}/attach",
-              .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& r) { return judged(access_, r, attach(r)); },
-              .starts_work = true});
-  routes.add({.method = http::Method::get,
-              .pattern = "/v1/sandboxes/{id}/terminal",
-              .permission = http::Permission::use_sandboxes,
-              .handler = [this](http::Request& r) { return judged(access_, r, terminal(r)); },
-              .starts_work = true});
+  using Answer = Task<http::Response> (TerminalHandlers::*)(http::Request&);
+  const auto add = [&](const char* pattern, Answer answer) {
+    routes.add({.method = http::Method::get,
+                .pattern = pattern,
+                .permission = http::Permission::use_sandboxes,
+                .handler =
+                    [this, answer](http::Request& r) {
+                      return naming_the_query(judged(access_, r, (this->*answer)(r)));
+                    },
+                .starts_work = true});
+  };
+  add("/v1/sandboxes/{id}/processes/{pid}/attach", &TerminalHandlers::attach);
+  add("/v1/sandboxes/{id}/terminal", &TerminalHandlers::terminal);
 }
 
 Task<http::Response> TerminalHandlers::attach(http::Request& request) {

@@ -308,5 +308,15 @@ def test_refusals_before_the_upgrade():
         assert plain.status == 400, plain.body
 
 
+def test_a_problem_with_a_parameter_names_it():
+    with Place() as place:
+        try:
+            place.terminal("?cwd=/nowhere")
+            raise AssertionError("a terminal started in a directory that does not exist")
+        except Refused as refused:
+            assert refused.status == 400, str(refused)
+            assert [field["path"] for field in json.loads(refused.body)["fields"]] == ["?cwd"], refused.body
+
+
 if __name__ == "__main__":
     main(globals())
