@@ -170,9 +170,8 @@ void add_exec(CLI::App& app, const ContextPtr& context) {
 }
 
 std::string newest_process(const Client& client, const std::string& id) {
-  const Json answer = client.get(sandbox_path(id) + "/processes");
   std::string newest, started;
-  for (const Json& process : answer.value("items", Json::array()))
+  for (const Json& process : client.all(sandbox_path(id) + "/processes"))
     if (const std::string at = cell(process, "/started_at"); at >= started) {
       started = at;
       newest = cell(process, "/id");

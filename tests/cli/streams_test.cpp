@@ -55,6 +55,20 @@ int broken_pipe() {
   return ends[1];
 }
 
+TEST(Streams, LogsAreOfTheNewestProgramOfAllPages) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target.ends_with("/output"))
+      return ScriptedServer::of_type("text/event-stream", output_event("new\n") + kExit);
+    const bool second = request.target.find("cursor=c1") != std::string::npos;
+    return ScriptedServer::json(
+        200, second ? R"({"items":[{"id":"pr2","started_at":"2026-11-02T00:00:00Z"}]})"
+                    : R"({"items":[{"id":"pr1","started_at":"2026-11-01T00:00:00Z"}],
+                          "next_cursor":"c1"})");
+  });
+  EXPECT_EQ(tell(server.url(), {"logs", "sb1"}).output, "new\n");
+  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr2/output");
+}
+
 // As on a full disk.
 TEST(Streams, OutputThatCannotBeWrittenIsAnError) {
   ScriptedServer server(&hello);
