@@ -34,7 +34,7 @@ void Server::start() {
   running_ = true;
   accepting_.enter();
   asio::co_spawn(
-      io_.loop(0), [this] { return accept_for_ever(); },
+      io_.loop(0), [this] { return accept_until_closed(); },
       [this](std::exception_ptr) { accepting_.leave(); });
 }
 
@@ -80,18 +80,24 @@ void Server::take(Transport::Socket socket, size_t loop) {
   });
 }
 
-Task<void> Server::accept_for_ever() {
-  for (;;) {
-    const size_t loop = quietest_loop();
-    auto [failure, socket] =
-        co_await acceptor_->async_accept(io_.loop(loop), asio::as_tuple(asio::use_awaitable));
-    if (!acceptor_->is_open()) co_return;
-    if (!failure) {
-      take(std::move(socket), loop);
-      continue;
-    }
+Task<void> Server::accept_one() {
+  const size_t loop = quietest_loop();
+  auto [failure, socket] =
+      co_await acceptor_->async_accept(io_.loop(loop), asio::as_tuple(asio::use_awaitable));
+  if (!acceptor_->is_open()) co_return;
+  if (failure) throw Error(ErrorCode::unavailable, failure.message());
+  take(std::move(socket), loop);
+}
+
+// No failure ends it, not even one of memory: a server that no longer accepts looks alive.
+Task<void> Server::accept_until_closed() {
+  while (acceptor_->is_open()) {
+    auto accepting = accept_one();
+    const auto outcome = co_await attempt(std::move(accepting));
+    const auto* failure = std::get_if<Error>(&outcome);
+    if (!failure) continue;
     // Most likely out of file descriptors; closing connections frees some.
-    log::warn("cannot accept a connection", {{"reason", failure.message()}});
+    log::warn("cannot accept a connection", {{"reason", failure->what()}});
     co_await sleep_for(kAcceptPause);
   }
 }

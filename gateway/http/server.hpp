@@ -46,7 +46,9 @@ class Server {
   void stop();
 
  private:
-  Task<void> accept_for_ever();
+  Task<void> accept_until_closed();
+  // Throws Error(unavailable) if no connection could be accepted.
+  Task<void> accept_one();
   void take(Transport::Socket socket, size_t loop);
   // Ends a waiting connection to make room for a new one. Returns false if none is waiting.
   bool make_room();

@@ -1,5 +1,8 @@
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
+#include <unistd.h>
+
 #include "tests/http/live_server.hpp"
 
 // Clients that leave, handlers that are cancelled, servers that stop.
@@ -157,6 +160,26 @@ TEST(Lifecycle, StoppingCancelsWhatOutlastsTheGrace) {
   server.server.stop();
   EXPECT_EQ(witness.cancelled, 1);
   EXPECT_EQ(server.server.connections(), 0u);
+}
+
+TEST(Lifecycle, WhatCouldNotBeAcceptedDoesNotEndTheServer) {
+  Witness witness;
+  LiveServer server(table(witness));
+  asio::io_context loop;
+  asio::ip::tcp::socket early(loop, asio::ip::tcp::v4());
+  const int lowest_free = ::dup(early.native_handle());
+  ASSERT_GE(lowest_free, 0);
+  ::close(lowest_free);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{static_cast<rlim_t>(lowest_free), before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  early.connect({asio::ip::address_v4::loopback(), server.port()});
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  setrlimit(RLIMIT_NOFILE, &before);
+  // First in the queue, so it is accepted before the next one.
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 1; }));
+  EXPECT_EQ(RawClient(server.port()).ask(get("/hello")).status, 200);
 }
 
 TEST(Lifecycle, ATakenPortIsTriedAgain) {
