@@ -33,7 +33,7 @@ std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& pr
 
 Profile profile_from(const http::Request& request, bool of_tenant) {
   const std::string& name = request.param("name");
-  if (!is_name(name)) throw Error::invalid("/name", "must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(name)) throw Error::invalid("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
   Profile profile = is_yaml(request) ? parse_profile_yaml(request.body, name)
                                      : parse_profile_json(request.body, name);
   if (of_tenant && profile.workspace != Workspace::isolated)
