@@ -21,11 +21,11 @@ std::string deployment_path(const std::string& name) {
 void add_deployment_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List deployments with their health and price");
   context->on(*command, [context] {
-    const Json answer = context->client().get("/v1/providers");
-    context->show(answer, [&](const Json& document) {
+    const auto found = context->client().all("/v1/providers");
+    context->show_items(found, [&](const auto& items) {
       Table table(
           {"DEPLOYMENT", "PROVIDER", "ISOLATION", "ENABLED", "HEALTH", ">PRICE/HOUR", ">P50 MS"});
-      for (const Json& item : document.value("items", Json::array()))
+      for (const Json& item : items)
         table.add({cell(item, "/deployment"), cell(item, "/provider"),
                    cell(item, "/descriptor/isolation"), cell(item, "/enabled"), health_cell(item),
                    cell(item, "/price_per_hour"), rounded_cell(item, "/latency_p50_ms")});

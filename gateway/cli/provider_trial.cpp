@@ -80,7 +80,7 @@ bool Trial::take(const char* name, Step step) {
 }
 
 std::string Trial::look() {
-  for (const Json& item : client_.get("/v1/providers").value("items", Json::array())) {
+  for (const Json& item : client_.all("/v1/providers")) {
     if (cell(item, "/deployment") != deployment_) continue;
     const Json descriptor = item.value("descriptor", Json::object());
     verbs_ = descriptor.value("verbs", Json::object());

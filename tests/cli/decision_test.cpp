@@ -21,11 +21,15 @@ TEST(Decision, HealthIsToldInTheWordsOfTheDashboard) {
 }
 
 TEST(Decision, DeploymentsAreListedWithTheirHealth) {
-  ScriptedServer server([](const auto&) {
-    return ScriptedServer::json(200, R"({"items":[{"deployment":"d","provider":"p","enabled":true,
-      "health":{"breaker":"closed","resting":true},"price_per_hour":"0.1"}]})");
+  ScriptedServer server([](const auto& request) {
+    const bool second = request.target.find("cursor=c1") != std::string::npos;
+    return ScriptedServer::json(
+        200, second ? R"({"items":[{"deployment":"e","provider":"p","enabled":false}]})"
+                    : R"({"items":[{"deployment":"d","provider":"p","enabled":true,
+      "health":{"breaker":"closed","resting":true},"price_per_hour":"0.1"}],"next_cursor":"c1"})");
   });
-  EXPECT_EQ(tell(server.url(), {"providers", "list"}).output, "d\tp\t-\ttrue\tresting\t0.1\t-\n");
+  EXPECT_EQ(tell(server.url(), {"providers", "list"}).output,
+            "d\tp\t-\ttrue\tresting\t0.1\t-\ne\tp\t-\tfalse\toff\t-\t-\n");
 }
 
 TEST(Decision, AnExplanationSaysWhetherThereIsAPlace) {

@@ -10,7 +10,10 @@ namespace {
 constexpr const char* kOffered = R"({"items":[{"deployment":"main","provider":"acme",
   "health":{"breaker":"closed"},"descriptor":{"isolation":"microvm","verbs":VERBS}}]})";
 
-// A gateway with one deployment "main", as far as the trial looks at it.
+constexpr const char* kAnotherPage =
+    R"({"items":[{"deployment":"another","provider":"acme"}],"next_cursor":"c1"})";
+
+// A gateway whose list ends with the deployment "main", as far as the trial looks at it.
 struct Gateway {
   std::string verbs = R"({"exec":"nothing","files":"nothing"})";
   std::string output = "out\\n";
@@ -21,7 +24,8 @@ struct Gateway {
 
   std::string answer(const ScriptedServer::Request& request) {
     const std::string asked = request.method + " " + request.target;
-    if (asked == "GET /v1/providers") {
+    if (asked == "GET /v1/providers?limit=100") return ScriptedServer::json(200, kAnotherPage);
+    if (asked == "GET /v1/providers?limit=100&cursor=c1") {
       std::string offered = kOffered;
       return ScriptedServer::json(200, offered.replace(offered.find("VERBS"), 5, verbs));
     }
