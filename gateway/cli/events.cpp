@@ -52,6 +52,10 @@ void add_events(CLI::App& app, const ContextPtr& context) {
     Call call{.path = std::move(path), .accept = "text/event-stream"};
     call.download = [&reader](std::string_view bytes) { reader.feed(bytes); };
     context->client().call(std::move(call));
+    // A sandbox's events end with it, those of all only when the gateway stops.
+    if (options->sandbox.empty())
+      throw Error(ErrorCode::unavailable,
+                  "the gateway ended the stream of events: start `sandgate events` again");
   });
 }
 

@@ -55,6 +55,21 @@ int broken_pipe() {
   return ends[1];
 }
 
+TEST(Streams, EventsOfAllSandboxesHaveNoEnd) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::of_type(
+        "text/event-stream",
+        "event: sandbox.killed\ndata: {\"time\":\"2026-11-01T00:00:00Z\","
+        "\"type\":\"sandbox.killed\",\"subject\":\"sandboxes/sb1\"}\n\n");
+  });
+  const Told of_one = tell(server.url(), {"events", "sb1"}),
+             of_all = tell(server.url(), {"events"});
+  EXPECT_EQ(of_one.exit_code, 0);
+  EXPECT_EQ(of_all.exit_code, 1);
+  EXPECT_EQ(of_all.output, "2026-11-01 00:00:00Z  sandbox.killed  sandboxes/sb1\n");
+  EXPECT_EQ(of_one.output, of_all.output);
+}
+
 TEST(Streams, LogsAreOfTheNewestProgramOfAllPages) {
   ScriptedServer server([](const auto& request) {
     if (request.target.ends_with("/output"))
