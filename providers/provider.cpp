@@ -25,6 +25,16 @@ Task<T> refuse(const Provider& provider, Control control) {
 
 }  // namespace
 
+Task<Error> Provider::give_up(std::string id, Error why) {
+  auto killing = kill(std::move(id));
+  const auto killed = co_await attempt(std::move(killing));
+  const auto* error = std::get_if<Error>(&killed);
+  if (!error) co_return why;
+  why = *error;
+  why.code = ErrorCode::unavailable;
+  co_return why;
+}
+
 Resources Provider::granted(const Resources& asked) const { return asked; }
 
 std::optional<BackendSandbox> Provider::foreseen(const CreateSpec&) const { return std::nullopt; }

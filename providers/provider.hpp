@@ -113,6 +113,11 @@ class Provider {
   // the backend ends it earlier. This implementation does nothing: it is for backends with a
   // Descriptor::fixed_life and for those that end no sandbox by themselves.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
+
+ protected:
+  // Kills a sandbox whose create was accepted and cannot be completed. Returns what create() throws
+  // then: `why`, but Error(unavailable) if the kill failed, because the sandbox exists.
+  Task<Error> give_up(std::string id, Error why);
 };
 
 }  // namespace sandgate

@@ -26,10 +26,10 @@ class Retries {
   int failures_ = 0;  // consecutive
 };
 
-// Repeats `ask`, which returns a Task, until there is an answer: after failures as Retries says,
-// and after the time that a rate limit names, however often. For questions about a sandbox whose
-// create was accepted: a limit that names no time becomes Error(unavailable), since the sandbox may
-// exist. The caller's deadline ends the wait.
+// Repeats `ask`, which returns a Task, until there is an answer: after the time that a rate limit
+// names, however often, and after other failures up to five times in a row. For questions about a
+// sandbox whose create was accepted: what it throws is Error(timeout) or Error(unavailable), since
+// the sandbox may exist. The caller's deadline ends the wait.
 template <class Ask>
 auto until_answered(Ask ask) -> std::invoke_result_t<Ask> {
   Retries retries;
@@ -40,7 +40,8 @@ auto until_answered(Ask ask) -> std::invoke_result_t<Ask> {
     if (!error) co_return std::move(std::get<0>(outcome));
     Error failure = *error;
     const bool is_limited = failure.code == ErrorCode::rate_limited;
-    if (is_limited) failure.code = ErrorCode::unavailable;
+    // No failure of a question proves that the sandbox was not made.
+    if (failure.code != ErrorCode::timeout) failure.code = ErrorCode::unavailable;
     if (is_limited && failure.retry_after)
       co_await sleep_for(*failure.retry_after);
     else

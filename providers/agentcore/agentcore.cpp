@@ -77,9 +77,10 @@ Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {
   const auto outcome = co_await attempt(run(sandbox.backend_id, std::move(line)));
   const auto* ran = std::get_if<0>(&outcome);
   if (ran && ran->status == 0) co_return sandbox;
-  co_await kill(sandbox.backend_id);
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  throw Error(ErrorCode::no_capacity, "agentcore's sandbox took no environment");
+  Error why(ErrorCode::no_capacity, "agentcore's sandbox took no environment");
+  if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
+  const Error refusal = co_await give_up(sandbox.backend_id, std::move(why));
+  throw refusal;
 }
 
 Task<std::optional<BackendSandbox>> AgentcoreProvider::find(std::string id) {

@@ -79,8 +79,9 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
   const auto outcome = co_await attempt(std::move(writing));
   if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
   if (std::get<Ran>(outcome).status != 0) {
-    co_await kill(id);
-    throw Error(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
+    Error why(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
+    const Error refusal = co_await give_up(id, std::move(why));
+    throw refusal;
   }
   seen_.remember(id);
   co_return box(id);

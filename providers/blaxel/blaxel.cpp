@@ -81,8 +81,9 @@ Task<BackendSandbox> BlaxelProvider::started(std::string name, std::optional<bla
     co_await pause.wait();
     box = co_await until_answered(ask);
   }
-  co_await kill(name);
-  throw Error(ErrorCode::no_capacity, "blaxel could not start the sandbox");
+  Error why(ErrorCode::no_capacity, "blaxel could not start the sandbox");
+  const Error error = co_await give_up(std::move(name), std::move(why));
+  throw error;
 }
 
 Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
@@ -96,7 +97,7 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
     return fork ? std::nullopt : std::optional(blaxel::to_box(document));
   };
   auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
-  if (!box) box = co_await box_of(spec.sandbox_id);
+  if (!box) box = co_await until_answered(named);
   BackendSandbox sandbox = co_await started(spec.sandbox_id, std::move(box));
   // A fork inherits its origin's time to live. Sandgate enforces its own, so a failure is not
   // fatal.

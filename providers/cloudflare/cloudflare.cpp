@@ -79,10 +79,14 @@ Task<BackendSandbox> CloudflareProvider::create(CreateSpec spec) {
   const auto written = co_await attempt(std::move(writing));
   if (const auto* error = std::get_if<Error>(&written)) throw refused_create(*error);
   const std::string line = cloudflare::settle_line();
-  const Ran settled = co_await run(id, line);
-  if (settled.status != 0) {
-    co_await kill(id);
-    throw Error(ErrorCode::no_capacity, "cloudflare could not set the sandbox up");
+  auto settling = run(id, line);
+  const auto outcome = co_await attempt(std::move(settling));
+  const auto* settled = std::get_if<Ran>(&outcome);
+  if (!settled || settled->status != 0) {
+    Error why(ErrorCode::no_capacity, "cloudflare could not set the sandbox up");
+    if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
+    const Error refusal = co_await give_up(id, std::move(why));
+    throw refusal;
   }
   seen_.remember(id);
   co_return cloudflare_box(id);

@@ -70,8 +70,9 @@ Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
   GrowingPause pause;
   while (!box.started) {
     if (box.failed || box.sandbox.state != BackendState::running) {
-      co_await kill(id);
-      throw Error(ErrorCode::no_capacity, "daytona could not start the sandbox");
+      Error why(ErrorCode::no_capacity, "daytona could not start the sandbox");
+      const Error error = co_await give_up(id, std::move(why));
+      throw error;
     }
     co_await pause.wait();
     auto now = co_await until_answered(ask);

@@ -77,10 +77,11 @@ Task<BackendSandbox> KubernetesProvider::started(std::string id) {
     // A template or a webhook of the cluster may have changed what was requested.
     const bool weak = pod->running && pod->sandbox.isolation < descriptor().isolation;
     if (pod->failed || full || weak) {
-      co_await kill(id);
-      throw Error(ErrorCode::no_capacity, weak   ? "the pod does not run in the declared isolation"
-                                          : full ? "no node has room for the pod"
-                                                 : "kubernetes could not start the pod");
+      Error why(ErrorCode::no_capacity, weak   ? "the pod does not run in the declared isolation"
+                                        : full ? "no node has room for the pod"
+                                               : "kubernetes could not start the pod");
+      const Error error = co_await give_up(id, std::move(why));
+      throw error;
     }
     if (!pod->running) continue;
     BackendSandbox sandbox = pod->sandbox;

@@ -91,8 +91,9 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
     if (!now) throw Error(ErrorCode::no_capacity, "northflank gave the sandbox up");
     box = std::move(*now);
     if (!box.failed && box.sandbox.state == BackendState::running) continue;
-    co_await kill(id);
-    throw Error(ErrorCode::no_capacity, "northflank could not start the sandbox");
+    Error why(ErrorCode::no_capacity, "northflank could not start the sandbox");
+    const Error error = co_await give_up(id, std::move(why));
+    throw error;
   }
   box.sandbox.sandbox_id = spec.sandbox_id;
   co_return box.sandbox;

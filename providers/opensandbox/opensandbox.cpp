@@ -79,8 +79,9 @@ Task<void> OpenSandboxProvider::until_running(std::string id) {
   for (bool running = false; !running; co_await pause.wait()) {
     const auto box = co_await until_answered(ask);
     if (!box) {
-      co_await kill(id);
-      throw Error(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
+      Error why(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
+      const Error error = co_await give_up(id, std::move(why));
+      throw error;
     }
     if (!box->running) continue;
     RestApi inside = co_await until_answered(ask_for_execd);

@@ -71,8 +71,9 @@ Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
   const auto limited = co_await attempt(configure(sandbox->backend_id, spec));
   if (const auto* error = std::get_if<Error>(&limited)) {
     // A sandbox must not run without its limits.
-    co_await attempt(kill(sandbox->backend_id));
-    throw refused_create(*error);
+    Error why = refused_create(*error);
+    const Error refusal = co_await give_up(sandbox->backend_id, std::move(why));
+    throw refusal;
   }
   co_return std::move(*sandbox);
 }

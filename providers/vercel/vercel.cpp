@@ -103,8 +103,9 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
   remember(*box);
   auto outcome = co_await attempt(running(std::move(*box)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
-    if (error->code == ErrorCode::no_capacity) co_await kill(spec.sandbox_id);
-    throw *error;
+    if (error->code != ErrorCode::no_capacity) throw *error;
+    const Error refusal = co_await give_up(spec.sandbox_id, *error);
+    throw refusal;
   }
   co_return std::move(std::get<vercel::Box>(outcome).sandbox);
 }

@@ -6,8 +6,8 @@
 #include "tests/support/live_loop.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
-// Creates of many vendors are accepted first and asked for until they run. A question that fails
-// must not give up what was accepted.
+// Creates of many vendors are accepted first, then asked for until they run, or set up. A step that
+// fails must not lose what was accepted.
 namespace sandgate::test {
 namespace {
 
@@ -26,14 +26,45 @@ void create_while(const std::string& vendor_name, const std::string& question, J
 }
 
 TEST(AcceptedCreates, OutliveQuestionsThatFail) {
-  for (const Json& fault :
-       {Json{{"status", 503}}, Json{{"status", 429}, {"headers", {{"Retry-After", "0"}}}}}) {
+  for (const Json& fault : {Json{{"status", 503}}, Json{{"status", 409}},
+                            Json{{"status", 429}, {"headers", {{"Retry-After", "0"}}}}}) {
     create_while("daytona", "GET .*/sandbox/[^/]+$", fault);
     create_while("kubernetes", "GET .*/pods/[^/]+$", fault);
     create_while("northflank", "GET .*/services/[^/]+$", fault);
     create_while("opensandbox", "GET .*/sandboxes/[^/]+$", fault);
     create_while("opensandbox", "GET .*/endpoints/[^/]+$", fault);
     create_while("runloop", "GET .*/devboxes/[^/]+$", fault);
+  }
+}
+
+// A step after the create is refused, and perhaps the kill that follows.
+void refuse_to_set_up(const std::string& vendor_name, const std::string& step, bool kill_fails) {
+  SCOPED_TRACE(vendor_name);
+  LiveLoop loop;
+  const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
+  Vendor vendor(line, loop.executor());
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
+  spec.network.fallback = NetworkDefault::allow;
+  const std::string id = spec.sandbox_id;
+  vendor.server().fault({{"match", step}, {"kind", "status"}, {"status", 422}, {"times", 1}});
+  if (kill_fails)
+    vendor.server().fault(
+        {{"match", line.kill}, {"kind", "status"}, {"status", 429}, {"times", 1}});
+  const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
+  const auto* error = std::get_if<Error>(&outcome);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, kill_fails ? ErrorCode::unavailable : ErrorCode::no_capacity);
+  EXPECT_EQ(vendor.server().state()["boxes"].size(), kill_fails ? 1u : 0u);
+  if (!kill_fails) return;
+  const auto found = loop.run(vendor.provider().find_by_tag(id));
+  ASSERT_TRUE(found);
+  loop.run(vendor.provider().kill(found->backend_id));
+}
+
+TEST(AcceptedCreates, AreEndedOrOfUnknownOutcomeWhenTheyCannotBeSetUp) {
+  for (const bool kill_fails : {false, true}) {
+    refuse_to_set_up("cloudflare", "POST .*/exec$", kill_fails);
+    refuse_to_set_up("sprites", "POST .*/policy/network$", kill_fails);
   }
 }
 
