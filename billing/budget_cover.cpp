@@ -194,7 +194,7 @@ void give_back_of_ended(pqxx::work& tx, std::vector<Budget>& budgets, const std:
 
 Task<std::vector<Halt>> Budgets::extend(Database& database) {
   auto find = [this](pqxx::work& tx) {
-    const std::string at = to_rfc3339(hold(tx).now + kExtendBelow);
+    const std::string at = to_rfc3339(books_.hold(tx, clock_).now + kExtendBelow);
     std::vector<std::string> tenants;
     for (const auto& row :
          tx.exec_params("SELECT tenant FROM reservation WHERE covered_until < $1::timestamptz"
@@ -245,7 +245,8 @@ Task<std::vector<Halt>> Budgets::extend_all(Database& database, std::string tena
 Task<std::vector<Cover>> Budgets::covers(Database& database) {
   auto work = [this](pqxx::work& tx) {
     std::vector<Cover> covers;
-    for (const auto& row : run_prepared(tx, kCovers, to_rfc3339(hold(tx).now + kExtendBelow)))
+    for (const auto& row :
+         run_prepared(tx, kCovers, to_rfc3339(books_.hold(tx, clock_).now + kExtendBelow)))
       covers.push_back({TenantId{row[0].as<std::string>()}, SandboxId{row[1].as<std::string>()},
                         row[2].as<std::string>(), from_micros(row[3].as<int64_t>())});
     return covers;
@@ -259,7 +260,7 @@ std::vector<Halt> Budgets::extend_tenant(pqxx::work& tx, const std::string& tena
 }
 
 Budgets::Page Budgets::extend_page(pqxx::work& tx, const std::string& tenant, const RunOut& after) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   const Time at = held.now;
   auto budgets = lock_budgets(tx, {tenant}, at);
   // The budgets' lock keeps two from adopting the same sandbox.

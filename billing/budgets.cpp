@@ -131,12 +131,6 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
 
 }  // namespace
 
-PriceBooks::Held Budgets::hold(pqxx::work& tx) {
-  auto held = books_.hold(tx);
-  if (clock_) held.now = clock_->now();
-  return held;
-}
-
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const Reservation reservation = reservation_of(planned);
@@ -154,7 +148,7 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
   extend_tenant(tx, planned.tenant.value);
   settle(tx, planned.sandbox);
   if (planned.charge_per_hour) {
-    const auto held = hold(tx);
+    const auto held = books_.hold(tx, clock_);
     const auto row = read_metered(tx, planned.sandbox);
     if (row)
       planned.most = rest_of(*row, *held.prices, planned, held.now,
@@ -199,15 +193,16 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   // What is free in another currency has no rest in this one.
   const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
   const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
-                        : has_rest           ? by_meter(tx, hold(tx).prices, found[0], planned, at)
-                                             : by_rate(found[0], planned, at);
+                        : has_rest
+                            ? by_meter(tx, books_.hold(tx, clock_).prices, found[0], planned, at)
+                            : by_rate(found[0], planned, at);
   set_held(tx, budgets, found, change);
 }
 
 void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
   const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
-  const auto prices = hold(tx).prices;
+  const auto prices = books_.hold(tx, clock_).prices;
   // A sandbox that began before its tenant had budgets is limited by them from here on.
   adopt_uncovered(tx, planned.tenant.value, *prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});

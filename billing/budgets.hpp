@@ -80,10 +80,6 @@ class Budgets {
   std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
 
  private:
-  // Holds price publication off. Must precede row locks, because callers of hold_publishing() lock
-  // in that order.
-  PriceBooks::Held hold(pqxx::work& tx);
-
   // reserve() without its fast path, and without looking after what runs first.
   bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
 

@@ -13,12 +13,6 @@ struct Losses::Stretch {
   LossReason reason = LossReason::late_end;
 };
 
-PriceBooks::Held Losses::hold(pqxx::work& tx) {
-  auto held = books_.hold(tx);
-  if (clock_) held.now = clock_->now();
-  return held;
-}
-
 void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
                           const PriceSnapshot& prices) {
   MeteredLife& life = stretch.life;
@@ -32,7 +26,7 @@ void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
 
 void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::string& backend_id,
                            std::optional<Time> gone_at) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   auto row = lock_metered(tx, id);
   // On its own deployment the tenant pays the vendor.
   if (!row || !row->life.closed || row->life.own) return;
@@ -50,7 +44,7 @@ void Losses::note(pqxx::work& tx, const Orphan& orphan) {
 
 void Losses::end(pqxx::work& tx, const std::string& deployment, const std::string& owner,
                  const std::string& backend_id) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   const auto orphan = end_orphan(tx, deployment, owner, backend_id, held.now);
   if (!orphan) return;
   MeteredLife life{.id = orphan->id,

@@ -47,7 +47,6 @@ class Losses {
 
  private:
   struct Stretch;
-  PriceBooks::Held hold(pqxx::work& tx);
   void book_stretch(pqxx::work& tx, Stretch stretch, Time until, const PriceSnapshot& prices);
 
   PriceBooks& books_;

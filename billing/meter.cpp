@@ -38,18 +38,6 @@ BookedTos booked_to(std::span<const MeteredRow> rows, const PriceSnapshot& price
 
 }  // namespace
 
-PriceBooks::Held Meter::hold(pqxx::work& tx) {
-  auto held = books_.hold(tx);
-  if (clock_) held.now = clock_->now();
-  return held;
-}
-
-PriceBooks::Held Meter::look(pqxx::work& tx) {
-  auto held = books_.look(tx);
-  if (clock_) held.now = clock_->now();
-  return held;
-}
-
 std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Time until,
                                     const PriceBooks::Held& held) {
   auto events = row.counters.take(row.life, totals, until, held, most_egress_);
@@ -96,7 +84,7 @@ void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
 
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
                    const Resources& resources, const std::optional<Measured>& totals) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row) throw Error::not_found("metered sandbox", id.value);
   if (row->life.closed || row->life.unbooked_end) return;
@@ -110,7 +98,7 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
 }
 
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row || row->life.unbooked_end) return;  // the end was recorded with its own reading
   MeteredRow next = *row;
@@ -125,7 +113,7 @@ void Meter::miss(pqxx::work& tx, const SandboxId& id) { note_missed(tx, id); }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
                   const std::optional<Measured>& totals) {
-  const auto held = hold(tx);
+  const auto held = books_.hold(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row || row->life.closed || row->life.unbooked_end) return;
   const Time end = std::min(ended_at.value_or(held.now), held.now);
@@ -168,7 +156,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
   for (size_t at_once = kSandboxesPerTransaction;;) {
     auto work = [this, tenant, at_once](pqxx::work& tx) {
       hold_booking(tx);
-      const auto held = hold(tx);
+      const auto held = books_.hold(tx, clock_);
       auto rows = lock_unbooked_ends(tx, tenant, at_once);
       const Batch batch{rows.size(), book_ends(tx, rows, held)};
       // Such an end is recorded where nothing is set aside, but a first budget may have been set
@@ -192,7 +180,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
 }
 
 Task<void> Meter::settle_ends(Database& database, std::string tenant) {
-  auto looking = database.run([this](pqxx::work& tx) { return look(tx).now; });
+  auto looking = database.run([this](pqxx::work& tx) { return books_.look(tx, clock_).now; });
   const Time asked_at = co_await std::move(looking);
   auto work = [tenant, asked_at](pqxx::work& tx) {
     await_bookings(tx);
@@ -217,7 +205,7 @@ Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
 }
 
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
-  const auto held = look(tx);
+  const auto held = books_.look(tx, clock_);
   std::vector<UsageEvent> all;
   auto lives = read_open(tx, tenant, kMostLooked + 1);
   if (lives.size() > kMostLooked)
@@ -255,7 +243,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
     if (left_out_) due.except.merge(left_out_());
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
       hold_booking(tx);
-      const auto held = hold(tx);
+      const auto held = books_.hold(tx, clock_);
       // When the clock stepped back, a later start would find the same lives for ever.
       const Time start = std::min(started.value_or(held.now), held.now);
       due.booked_before = start - min_age;

@@ -98,9 +98,6 @@ class Meter {
   uint64_t implausible() const { return implausible_; }  // cut readings, since the process began
 
  private:
-  // The books, by clock_ where there is one.
-  PriceBooks::Held hold(pqxx::work& tx);
-  PriceBooks::Held look(pqxx::work& tx);
   // The events of a reading up to `until`. An implausible increase is cut, counted and logged.
   std::vector<UsageEvent> take(MeteredRow& row, const Measured& totals, Time until,
                                const PriceBooks::Held& held);

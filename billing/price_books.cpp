@@ -45,19 +45,18 @@ Task<void> PriceBooks::load() {
   adopt(std::move(versions));
 }
 
-PriceBooks::Held PriceBooks::hold(pqxx::work& tx) {
-  const RatingHold held = hold_rating(tx);
-  return of_generation(tx, held.generation, held.now);
+PriceBooks::Held PriceBooks::hold(pqxx::work& tx, const Clock* clock) {
+  return held_at(tx, hold_rating(tx), clock);
 }
 
-PriceBooks::Held PriceBooks::look(pqxx::work& tx) {
-  const RatingHold seen = look_at_rating(tx);
-  return of_generation(tx, seen.generation, seen.now);
+PriceBooks::Held PriceBooks::look(pqxx::work& tx, const Clock* clock) {
+  return held_at(tx, look_at_rating(tx), clock);
 }
 
-PriceBooks::Held PriceBooks::of_generation(pqxx::work& tx, int64_t generation, Time now) {
+PriceBooks::Held PriceBooks::held_at(pqxx::work& tx, const RatingHold& rating, const Clock* clock) {
+  const Time now = clock ? clock->now() : rating.now;
   auto cached = snapshot();
-  if (cached->generation() == generation) return {std::move(cached), now};
+  if (cached->generation() == rating.generation) return {std::move(cached), now};
   return {adopt(read_price_versions(tx, std::nullopt)), now};
 }
 
