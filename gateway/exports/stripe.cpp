@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "billing/currency.hpp"
 #include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
@@ -110,10 +111,21 @@ class StripeExporter : public Exporter {
     return entries == parts_.settings.end() ? "" : entries->value(name, "");
   }
 
+  bool sends_charges() const { return parts_.settings.value("value", "quantity") == "charge"; }
+
+  // Whether a charge is in another currency than those that are sent. Zero is the same in each.
+  bool is_foreign(const UsageRow& row) const {
+    const std::string currency = parts_.settings.value("currency", "");
+    return sends_charges() && !currency.empty() && row.charge_currency != currency &&
+           !Decimal::from_sql(row.charge).is_zero();
+  }
+
   Task<Verdict> send(const ExportEvent& event) {
     const std::string customer = mapped("customers", event.row.tenant);
     const std::string meter = mapped("meters", event.row.meter);
     if (customer.empty() || meter.empty()) co_return Verdict{Verdict::skipped, "", {}};
+    if (is_foreign(event.row))
+      co_return Verdict{Verdict::refused, "charged in " + event.row.charge_currency, {}};
     const Time now = parts_.clock.now();
     if (event.row.interval_start < now - kOldest)
       co_return Verdict{Verdict::refused, "older than 35 days", {}};
@@ -128,9 +140,8 @@ class StripeExporter : public Exporter {
   HttpCall call_for(const ExportEvent& event, const std::string& customer,
                     const std::string& meter) const {
     const std::string value =
-        parts_.settings.value("value", "quantity") == "charge"
-            ? Decimal::from_sql(event.row.charge).rounded(kValueDigits).to_string()
-            : telescoped(event);
+        sends_charges() ? Decimal::from_sql(event.row.charge).rounded(kValueDigits).to_string()
+                        : telescoped(event);
     const auto seconds =
         std::chrono::floor<std::chrono::seconds>(event.row.interval_start).time_since_epoch();
     // Stable across retries, and without meaning to others. Not an Idempotency-Key: Stripe keeps a
@@ -163,7 +174,11 @@ void validate_stripe(const Json& settings, const ExportSecrets& secrets, Problem
   for (const auto& [meter, event] : meters.value_or(std::map<std::string, std::string>()))
     if (!meter_kind_from(meter))
       problems.add("/settings/meters/" + pointer_token(meter), "is not a meter");
-  reader.word("value", {"quantity", "charge"});
+  // The receiver adds up what it gets, whatever currency it was in.
+  if (reader.word("value", {"quantity", "charge"}) == "charge") reader.require("currency");
+  const auto currency = reader.text("currency", {.max = 8});
+  if (currency && !minor_digits(*currency))
+    reader.problem("currency", "is not a currency that Sandgate accounts in");
   const auto url = reader.text("url", {.min = 8, .max = 1024});
   if (url && !url->starts_with("https://") && !url->starts_with("http://"))
     reader.problem("url", "must be an http or https URL");

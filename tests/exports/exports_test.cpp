@@ -40,11 +40,35 @@ TEST_F(ExportsTest, ChargesHaveNoMoreDigitsThanAreTaken) {
       "sell")));
   Json wanted = settings({{tenant.value, "cus_one"}});
   wanted["value"] = "charge";
+  wanted["currency"] = "USD";
   put(wanted);
   for (int i = 0; i < 3; ++i) use(101s);
   drain();
   EXPECT_EQ(row().dead_letters, 0);
   EXPECT_EQ(received(), Decimal::parse("0.000471277199").value() * Decimal(3));
+}
+
+TEST_F(ExportsTest, ChargesOfOneExportAreInOneCurrency) {
+  Json wanted = settings({{tenant.value, "cus_one"}});
+  wanted["value"] = "charge";
+  EXPECT_EQ(test::code_of([&] { put(wanted); }), ErrorCode::invalid) << "which one?";
+  run(books.publish(price_version_from(
+      parse_json(R"({"kind": "charge", "currency": "EUR", "effective_from": "2026-01-01T00:00:00Z",
+          "entries": [{"provider": "local", "meter": "vcpu_second", "unit_price": "0.001"}]})"),
+      "sell")));
+  wanted["currency"] = "USD";
+  put(wanted);
+  use(100s);
+  drain();
+  EXPECT_EQ(receiver.state()["taken"].size(), 0u);
+  const auto letters = run(store.dead_letters("out", 0, 10));
+  ASSERT_EQ(letters.size(), 1u);
+  EXPECT_EQ(letters[0].reason, "charged in EUR");
+  wanted["currency"] = "EUR";
+  put(wanted);
+  EXPECT_EQ(run(store.retry("out", {})), 1u);
+  drain();
+  EXPECT_EQ(received(), Decimal::parse("0.0333").value());
 }
 
 TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
