@@ -1,6 +1,7 @@
 #include "gateway/exports/export_runner.hpp"
 
 #include "billing/booked_through.hpp"
+#include "gateway/core/for_each.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/exports/export_events.hpp"
 
@@ -9,6 +10,7 @@ namespace {
 
 // In sequence numbers, not events: bookings that were rolled back leave gaps.
 constexpr int64_t kWindow = 200;
+constexpr size_t kExportsAtOnce = 8;
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kMaxRetryAfter{24};
 
@@ -40,18 +42,19 @@ std::chrono::seconds ExportRunner::backoff(int failures) {
 }
 
 Task<size_t> ExportRunner::run_once() {
-  const auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
+  auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
   if (names.empty()) co_return 0;
   const int64_t through = co_await booked_through(database_);
   size_t settled = 0;
-  for (const std::string& name : names) {
+  auto send = [this, through, &settled](std::string name) -> Task<void> {
     auto running = run_one(name, through);
     const auto outcome = co_await attempt(std::move(running));
     if (const Error* error = std::get_if<Error>(&outcome))
       log::warn("an export was interrupted", {{"export", name}, {"reason", error->what()}});
     else
       settled += std::get<size_t>(outcome);
-  }
+  };
+  co_await for_each(std::move(names), kExportsAtOnce, send);
   co_return settled;
 }
 

@@ -18,7 +18,8 @@ class ExportRunner {
         clock_(clock),
         allow_private_(allow_private) {}
 
-  // Sends one batch of every due export. Returns how many events were settled; more may wait.
+  // Sends one batch of every due export, of several at a time. Returns how many events were
+  // settled; more may wait.
   Task<size_t> run_once();
 
   // Pause after a failure that follows `failures` others in a row: 2 s doubling to 5 minutes.
