@@ -10,6 +10,8 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::minutes kSincePatience{2};
+
 ExportRow stored(pqxx::work& tx, const Vault& vault, const std::string& name) {
   auto rows = export_rows::read(tx, vault, name);
   if (rows.empty()) throw Error::not_found("export", name);
@@ -35,8 +37,9 @@ Json without_nulls(const Json& settings) {
   return kept;
 }
 
+// `begin`: the cursor of a new export; empty: now.
 ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& draft,
-                 const ChangeTrail& trail, int64_t through) {
+                 const ChangeTrail& trail, std::optional<int64_t> begin) {
   const auto before = export_rows::read(tx, vault, draft.name);
   if (!before.empty() && before[0].kind != draft.kind)
     throw Error(ErrorCode::conflict, "the export is of kind " + before[0].kind);
@@ -49,9 +52,7 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
   Problems problems;
   find_export_kind(draft.kind)->validate(draft.settings, row.secrets, problems);
   problems.throw_if_any();
-  if (before.empty())
-    row.cursor = draft.since ? std::min(sequence_before(tx, to_rfc3339(*draft.since)), through)
-                             : last_sequence(tx);
+  if (before.empty()) row.cursor = begin ? *begin : last_sequence(tx);
   export_rows::write(tx, vault, row);
   const ExportRow after = stored(tx, vault, draft.name);
   if (trail) trail(tx, before.empty() ? Json() : trace_of(before[0]), trace_of(after));
@@ -61,14 +62,22 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
 }  // namespace
 
 Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
-  // Bookings under way belong to the past too, but their lower sequence numbers may commit after
-  // higher ones that are visible already.
-  int64_t through = 0;
-  if (draft.since) through = co_await booked_through(database_);
-  auto work = [this, draft, trail, through](pqxx::work& tx) {
-    return put_in(tx, vault_, draft, trail, through);
+  std::optional<int64_t> begin;
+  if (draft.since) begin = co_await cursor_of(*draft.since);
+  auto work = [this, draft, trail, begin](pqxx::work& tx) {
+    return put_in(tx, vault_, draft, trail, begin);
   };
   co_return co_await database_.run(std::move(work));
+}
+
+Task<int64_t> ExportStore::cursor_of(Time since) {
+  // Bookings under way belong to the past too, but their lower sequence numbers may commit after
+  // higher ones that are visible already.
+  const int64_t through = co_await booked_through(database_);
+  // No index tells it: a year of usage takes longer than other work may.
+  auto finding = [since](pqxx::work& tx) { return sequence_before(tx, to_rfc3339(since)); };
+  const int64_t before = co_await database_.report(kSincePatience, std::move(finding));
+  co_return std::min(before, through);
 }
 
 Task<std::vector<ExportRow>> ExportStore::list() {

@@ -30,6 +30,9 @@ class ExportStore {
   Task<size_t> retry(std::string name, std::vector<std::string> events);
 
  private:
+  // The cursor of a new export that begins with usage from `since`.
+  Task<int64_t> cursor_of(Time since);
+
   Database& database_;
   const Vault& vault_;
 };
