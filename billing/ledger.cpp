@@ -100,12 +100,17 @@ std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query
 
 std::vector<AccountBalance> read_balances(pqxx::work& tx, const std::optional<TenantId>& tenant) {
   plan_for_values(tx);
+  // Shared with other readers: nothing is closed until this one has added up.
+  const auto through = tx.exec1("SELECT through FROM ledger_closing FOR SHARE")[0].as<int64_t>();
+  SqlArray own;
+  if (tenant) own.add(receivable_of(*tenant)), own.add(credits_of(*tenant));
   const auto rows = tx.exec_params(
-      "SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit"
-      " FROM ledger_entry JOIN ledger_transfer ON id = transfer"
-      " WHERE $1::text IS NULL OR account LIKE 'tenant/' || $1 || '/%'"
-      " GROUP BY 1, 2 ORDER BY 1, 2",
-      tenant ? std::optional(tenant->value) : std::nullopt);
+      "SELECT account, currency, sum(debit) AS debit, sum(credit) AS credit FROM ("
+      "  SELECT account, currency, debit, credit FROM ledger_closed UNION ALL"
+      "  SELECT account, currency, debit, credit FROM ledger_transfer"
+      "  JOIN ledger_entry ON transfer = id WHERE id > $1 AND transfer > $1) one"
+      " WHERE $2::text[] IS NULL OR account = ANY ($2::text[]) GROUP BY 1, 2 ORDER BY 1, 2",
+      through, tenant ? std::optional(own.str()) : std::nullopt);
   std::vector<AccountBalance> balances;
   for (const auto& row : rows)
     balances.push_back({row["account"].as<std::string>(), row["currency"].as<std::string>(),

@@ -1,0 +1,80 @@
+#include "billing/ledger.hpp"
+
+#include <optional>
+
+#include "billing/ledger_closing.hpp"
+#include "tests/billing/billing_fixture.hpp"
+#include "tests/support/code_of.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class Ledger : public BillingFixture {
+ protected:
+  // One unit of usage of the fixture's tenant.
+  void post_before(const std::string& age) {
+    run(database->run([&](pqxx::work& tx) {
+      const auto id = tx.exec_params1(
+          "INSERT INTO ledger_transfer (at, currency, reason, tenant)"
+          " VALUES (now() - $1::interval, 'USD', 'usage', $2) RETURNING id",
+          age, tenant.value)[0];
+      tx.exec_params(
+          "INSERT INTO ledger_entry (transfer, position, account, debit, credit)"
+          " VALUES ($1, 1, $2, 1, 0), ($1, 2, 'revenue', 0, 1)",
+          id.as<int64_t>(), receivable_of(tenant));
+    }));
+  }
+  // "account debit credit" of each.
+  std::vector<std::string> balances(std::optional<TenantId> of = std::nullopt) {
+    std::vector<std::string> all;
+    for (const AccountBalance& one :
+         run(database->run([&](pqxx::work& tx) { return read_balances(tx, of); })))
+      all.push_back(one.account + " " + one.debit.to_string() + " " + one.credit.to_string());
+    return all;
+  }
+  std::string closed_through() { return rows("SELECT through FROM ledger_closing")[0]; }
+};
+
+TEST_F(Ledger, ClosingChangesNoBalance) {
+  for (int i = 0; i < 5; ++i) post_before("2 days");
+  for (int i = 0; i < 2; ++i) post_before("1 hour");
+  const std::vector<std::string> all{"revenue 0 7", receivable_of(tenant) + " 7 0"};
+  for (const size_t closed : {0u, 2u, 2u, 1u, 0u}) {
+    if (closed > 0 || closed_through() != "0") {
+      EXPECT_EQ(run(close_ledger(*database, 2)), closed);
+    }
+    EXPECT_EQ(balances(), all);
+    EXPECT_EQ(balances(tenant), std::vector{all[1]});
+    EXPECT_EQ(balances(TenantId::make()), std::vector<std::string>());
+  }
+  EXPECT_EQ(closed_through(), "5") << "what is younger than a day stays open";
+  post_before("0 days");
+  EXPECT_EQ(balances(tenant), std::vector{receivable_of(tenant) + " 8 0"});
+}
+
+TEST_F(Ledger, BalancesBeginWithWhatIsClosed) {
+  for (int i = 0; i < 3; ++i) post_before("2 days");
+  EXPECT_EQ(run(close_ledger(*database)), 3u);
+  // As if an entry of then were not looked at.
+  run(database->run(
+      [](pqxx::work& tx) { tx.exec("UPDATE ledger_closed SET debit = 10 * debit"); }));
+  EXPECT_EQ(balances(tenant), std::vector{receivable_of(tenant) + " 30 0"});
+}
+
+TEST_F(Ledger, NothingIsPostedBelowWhatIsClosed) {
+  post_before("2 days");
+  EXPECT_EQ(run(close_ledger(*database)), 1u);
+  const auto post_at = [&](int64_t id) {
+    run(database->run([&](pqxx::work& tx) {
+      tx.exec_params("INSERT INTO ledger_transfer (id, currency, reason) VALUES ($1, 'USD', 'odd')",
+                     id);
+      tx.exec_params("INSERT INTO ledger_entry VALUES ($1, 1, 'cost', 1, 0), ($1, 2, 'x', 0, 1)",
+                     id);
+    }));
+  };
+  EXPECT_TRUE(code_of([&] { post_at(0); }));
+  EXPECT_NO_THROW(post_at(7));
+}
+
+}  // namespace
+}  // namespace sandgate::test
