@@ -82,14 +82,18 @@ int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& mo
 
 std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query) {
   plan_for_values(tx);
+  // Joined, an account's transfers are read in their order; as a condition, all are looked at.
+  const std::string of_account =
+      query.account ? "JOIN (SELECT DISTINCT transfer FROM ledger_entry WHERE account = $3"
+                      " AND transfer > $1) of_account ON transfer = id WHERE"
+                    : "WHERE $3::text IS NULL AND";
   const auto rows = tx.exec_params(
       "SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, currency, reason, tenant"
-      " FROM ledger_transfer t WHERE id > $1"
-      " AND ($2::text IS NULL OR tenant = $2)"
-      " AND ($3::text IS NULL OR EXISTS (SELECT FROM ledger_entry e"
-      "   WHERE e.transfer = t.id AND e.account = $3))"
-      " AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)"
-      " ORDER BY id LIMIT $6",
+      " FROM ledger_transfer " +
+          of_account +
+          " id > $1 AND ($2::text IS NULL OR tenant = $2)"
+          " AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)"
+          " ORDER BY id LIMIT $6",
       query.after, query.tenant ? std::optional(query.tenant->value) : std::nullopt, query.account,
       optional_rfc3339(query.from), optional_rfc3339(query.to), query.limit);
   std::vector<LedgerTransfer> transfers;

@@ -35,6 +35,26 @@ class Ledger : public BillingFixture {
   std::string closed_through() { return rows("SELECT through FROM ledger_closing")[0]; }
 };
 
+TEST_F(Ledger, AnAccountHasItsTransfersInOrder) {
+  post_before("2 days");
+  run(database->run([&](pqxx::work& tx) { post_loss(tx, "acme", {Decimal(1), "USD"}, "late"); }));
+  for (int i = 0; i < 2; ++i) post_before("1 hour");
+  const auto ids = [&](LedgerQuery query) {
+    std::vector<int64_t> found;
+    for (const LedgerTransfer& one :
+         run(database->run([&](pqxx::work& tx) { return read_ledger(tx, query); })))
+      found.push_back(one.id);
+    return found;
+  };
+  using Ids = std::vector<int64_t>;
+  EXPECT_EQ(ids({}), (Ids{1, 2, 3, 4}));
+  EXPECT_EQ(ids({.account = "revenue"}), (Ids{1, 3, 4}));
+  EXPECT_EQ(ids({.account = "revenue", .after = 1, .limit = 1}), Ids{3});
+  EXPECT_EQ(ids({.account = "loss"}), Ids{2});
+  EXPECT_EQ(ids({.tenant = tenant, .account = "loss"}), Ids());
+  EXPECT_EQ(ids({.tenant = tenant, .account = "revenue", .from = Time()}), (Ids{1, 3, 4}));
+}
+
 TEST_F(Ledger, ClosingChangesNoBalance) {
   for (int i = 0; i < 5; ++i) post_before("2 days");
   for (int i = 0; i < 2; ++i) post_before("1 hour");
