@@ -61,6 +61,29 @@ TEST(Rating, FollowsEffectiveDates) {
             std::vector<Time>{at("2026-06-01T00:00:00Z")});
 }
 
+// As docs/billing.md promises.
+TEST(Rating, OfTwoBooksForAllTheOneThatBeganLaterCountsThenTheFirstByName) {
+  const auto charging = [](int64_t id, const std::string& name, const std::string& since,
+                           const std::string& unit_price) {
+    return book(id, name, 1,
+                R"({"kind":"charge","currency":"USD","effective_from":")" + since +
+                    R"(","entries":[{"provider":"acme","meter":"vcpu_second","unit_price":")" +
+                    unit_price + R"("}]})");
+  };
+  const auto unit = [](std::vector<PriceVersion> versions) {
+    const PriceSnapshot prices(std::move(versions));
+    const auto charge =
+        prices.charge({"tn", "acme", "x", "us"}, MeterKind::vcpu_second, "USD", kNow);
+    return charge.price->entry->terms.unit_price.to_string();
+  };
+  const auto ours = charging(1, "a", "2026-01-01T00:00:00Z", "0.1");
+  const auto later = charging(2, "b", "2026-02-01T00:00:00Z", "0.2");
+  const auto same = charging(3, "c", "2026-02-01T00:00:00Z", "0.3");
+  EXPECT_EQ(unit({ours, later}), "0.2");
+  EXPECT_EQ(unit({later, same}), "0.2");
+  EXPECT_EQ(unit({same, later}), "0.2") << "in whatever order they are read";
+}
+
 TEST(Rating, ATenantsOwnDeploymentCostsNothingAndIsChargedByItsNameAlone) {
   const std::string fees =
       R"({"kind":"charge","currency":"EUR","effective_from":"2026-01-01T00:00:00Z",
