@@ -30,11 +30,14 @@ void hold_credits(pqxx::work& tx, const TenantId& tenant) {
 void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
   // A budget that is being set reads the ledger, which does not show it this money yet.
   hold_credits(tx, tenant);
+  // Locked by their ids, as everywhere.
   tx.exec_params(
-      "UPDATE budget SET credits = credits + $3::numeric,"
+      "WITH raised AS (SELECT id FROM budget WHERE tenant = $1 AND currency = $2"
+      "   AND time_window = 'total' ORDER BY id FOR UPDATE)"
+      " UPDATE budget b SET credits = credits + $3::numeric,"
       " alerted = least(alerted, floor(spent * 100 / (amount + credits + $3::numeric)))::int,"
       " told_exceeded = told_exceeded AND spent >= amount + credits + $3::numeric"
-      " WHERE tenant = $1 AND currency = $2 AND time_window = 'total'",
+      " FROM raised WHERE b.id = raised.id",
       tenant.value, money.currency, money.amount.to_string());
 }
 
