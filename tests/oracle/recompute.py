@@ -178,17 +178,24 @@ def check_losses(report, conninfo, prices):
 
 
 def check_ledger(report, conninfo, events):
-    ours, theirs, balance = (defaultdict(lambda: ZERO) for _ in range(3))
+    ours, theirs, balance, closed, kept = (defaultdict(lambda: ZERO) for _ in range(5))
     for event in events:
         ours[f"tenant/{event['tenant']}/receivable", event["charge_currency"]] += event["charge"]
         ours[f"vendor/{event['deployment']}/payable", event["cost_currency"]] += event["cost"]
-    for row in rows(conninfo, "SELECT account, currency, reason, debit, credit FROM ledger_entry"
-                              " JOIN ledger_transfer ON id = transfer"):
+    for row in rows(conninfo, "SELECT account, currency, reason, debit, credit,"
+                              " id <= (SELECT through FROM ledger_closing) AS closed"
+                              " FROM ledger_entry JOIN ledger_transfer ON id = transfer"):
         balance[row["currency"]] += Decimal(row["debit"]) - Decimal(row["credit"])
+        for side in ("debit", "credit") if row["closed"] == "t" else ():
+            closed[row["account"], row["currency"], side] += Decimal(row[side])
         if row["reason"] == "usage" and row["account"] not in ("revenue", "cost"):
             theirs[row["account"], row["currency"]] += Decimal(row["debit"]) + Decimal(row["credit"])
     report.same_sums("ledger", {k: v for k, v in ours.items() if v}, theirs)
     report.same_sums("balance", balance, {})
+    for row in rows(conninfo, "SELECT account, currency, debit, credit FROM ledger_closed"):
+        for side in ("debit", "credit"):
+            kept[row["account"], row["currency"], side] += Decimal(row[side])
+    report.same_sums("closed", closed, kept)
 
 
 def holds_for(scope, subject):
