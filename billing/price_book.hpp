@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "billing/decimal.hpp"
@@ -29,6 +30,9 @@ struct PriceEntry {
   PriceTerms terms;
   std::string source;  // where the number was read and when, or empty
 };
+
+// The name of the cost book that comes with Sandgate.
+inline constexpr std::string_view kShippedBook = "shipped";
 
 // One immutable version of a price book, in force from `effective_from` until a later version's.
 struct PriceVersion {

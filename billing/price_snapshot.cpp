@@ -44,7 +44,8 @@ bool PriceSnapshot::Candidate::beats(const Candidate& other) const {
   const auto rank = [](const Candidate& c) {
     const bool entry = c.entry != nullptr;
     return std::tuple(entry && !c.entry->deployment.empty(), entry && !c.entry->region.empty(),
-                      entry && c.entry->provider != "*", c.span.from);
+                      entry && c.entry->provider != "*", c.version->book != kShippedBook,
+                      c.span.from);
   };
   const auto mine = rank(*this), theirs = rank(other);
   return mine != theirs ? mine > theirs : version->book < other.version->book;

@@ -45,7 +45,8 @@ class PriceSnapshot {
   PriceSnapshot& operator=(const PriceSnapshot&) = delete;
 
   // The most specific cost entry in force at `at`: deployment before region before provider; among
-  // equals that of the latest effective_from, then of the book that sorts first.
+  // equals the shipped book's last, then that of the latest effective_from, then of the book that
+  // sorts first.
   std::optional<Price> cost(const PriceScope& scope, MeterKind meter, Time at) const;
   // The tenant's own books come before those for all tenants, and in each an entry before a markup.
   // At most one member is set; neither means that the charge is the cost.

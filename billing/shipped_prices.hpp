@@ -5,8 +5,6 @@
 
 namespace sandgate {
 
-inline constexpr std::string_view kShippedBook = "shipped";
-
 // The text of shipped_prices.json: the vendors' list prices, a body of PUT /v1/prices with a source
 // and its date on every entry.
 std::string_view shipped_prices_json();

@@ -61,6 +61,21 @@ TEST(Rating, FollowsEffectiveDates) {
             std::vector<Time>{at("2026-06-01T00:00:00Z")});
 }
 
+// A release that brings other prices publishes them from its start on.
+TEST(Rating, TheShippedBookNeverReplacesThePricesOfTheOperator) {
+  const std::string list =
+      R"({"kind":"cost","currency":"USD","effective_from":"2026-06-01T00:00:00Z","entries":[
+          {"provider":"acme","meter":"vcpu_second","unit_price":"0.5"},
+          {"provider":"acme","region":"eu","meter":"vcpu_second","unit_price":"0.6"}]})";
+  const PriceSnapshot prices({book(1, "ours", 1, kCost), book(2, "shipped", 2, list)});
+  const auto unit = [&](std::string_view region) {
+    return prices.cost({"", "acme", "x", region}, MeterKind::vcpu_second, kNow)
+        ->entry->terms.unit_price.to_string();
+  };
+  EXPECT_EQ(unit("us"), "0.00001");
+  EXPECT_EQ(unit("eu"), "0.00002");
+}
+
 // As docs/billing.md promises.
 TEST(Rating, OfTwoBooksForAllTheOneThatBeganLaterCountsThenTheFirstByName) {
   const auto charging = [](int64_t id, const std::string& name, const std::string& since,

@@ -68,7 +68,7 @@ class Prices:
         def order(entry):
             version = self.versions[entry["version_id"]]
             return (entry["deployment"] == "", entry["region"] == "", entry["provider"] == "*",
-                    -int(version["effective_from"]), version["book"])
+                    version["book"] == "shipped", -int(version["effective_from"]), version["book"])
 
         return min(filter(fits, self.entries), key=order, default=None)
 
