@@ -245,6 +245,20 @@ void refuse_memberships(Filter& filter) {
   refuse(IPPROTO_IPV6, {IPV6_JOIN_GROUP, kIpv6Anycast, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
 }
 
+// What switches something in the kernel of the whole machine. The first UDP socket with such an
+// option makes it rewrite its code, for which it interrupts every processor, and the end of the
+// last one does so again. The answer is that of a kernel without these options.
+void refuse_switches(Filter& filter) {
+  constexpr int kEncapsulation = 100, kMergedReceive = 104, kCoreScheduling = 62;
+  for (const uint64_t option : {kEncapsulation, kMergedReceive})
+    filter.add(SCMP_ACT_ERRNO(ENOPROTOOPT), "setsockopt",
+               {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, IPPROTO_UDP),
+                SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+  // A process that shares its core with nobody keeps the core's other threads idle, which no
+  // control group limits.
+  filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});
+}
+
 // Memory limits do not cover huge pages.
 void refuse_huge_pages(Filter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
@@ -271,6 +285,13 @@ void shorten_waits(Filter& filter) {
     filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A0(SCMP_CMP_GT, kMostWaitedFor)});
 }
 
+void refuse_device_nodes(Filter& filter) {
+  for (uint64_t type : {S_IFCHR, S_IFBLK}) {
+    filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
+    filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
+  }
+}
+
 Fd compile_arguments() {
   Filter filter(SCMP_ACT_ALLOW);
   // The low byte of clone's flags is the exit signal, so CLONE_NEWTIME applies only to unshare.
@@ -283,10 +304,7 @@ Fd compile_arguments() {
   for (uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
   }
-  for (uint64_t type : {S_IFCHR, S_IFBLK}) {
-    filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
-    filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
-  }
+  refuse_device_nodes(filter);
   // Compiled socket filters use the machine's limited JIT memory, which no control group accounts.
   for (uint64_t option :
        {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
@@ -303,6 +321,7 @@ Fd compile_arguments() {
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
   refuse_uncharged_options(filter);
   refuse_memberships(filter);
+  refuse_switches(filter);
   refuse_huge_pages(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);
