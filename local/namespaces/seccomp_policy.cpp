@@ -259,6 +259,14 @@ void refuse_switches(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});
 }
 
+// Such a layer (TLS in the kernel) parses in the kernel what programs can parse themselves, with
+// state for which no control group is charged. The answer is that of a kernel without it.
+void refuse_layers_over_tcp(Filter& filter) {
+  filter.add(
+      SCMP_ACT_ERRNO(ENOENT), "setsockopt",
+      {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, IPPROTO_TCP), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, TCP_ULP)});
+}
+
 // Memory limits do not cover huge pages.
 void refuse_huge_pages(Filter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
@@ -322,6 +330,7 @@ Fd compile_arguments() {
   refuse_uncharged_options(filter);
   refuse_memberships(filter);
   refuse_switches(filter);
+  refuse_layers_over_tcp(filter);
   refuse_huge_pages(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);
