@@ -6,8 +6,9 @@
 namespace sandgate::egress {
 
 // Answer a sandbox's DNS queries, over UDP or TCP, without any upstream resolver: a name that some
-// rule may allow gets a synthetic IPv4 address, all others do not exist. serve_dns() ends when the
-// socket is closed, serve_dns_stream() with the connection or after 64 queries.
+// rule may allow gets a synthetic IPv4 address, all others do not exist. serve_dns() answers 500
+// queries a second, the others wait in the socket; it ends within a second after the socket is
+// closed. serve_dns_stream() ends with the connection or after 64 queries.
 Task<void> serve_dns(std::shared_ptr<Box> box, std::shared_ptr<asio::ip::udp::socket> socket);
 Task<void> serve_dns_stream(std::shared_ptr<Connection> connection);
 

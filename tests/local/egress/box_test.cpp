@@ -11,14 +11,16 @@ namespace {
 
 using sandgate::test::TempDirectory;
 
-// A listener on a free port of this machine, to be a door.
-Fd open_door() {
-  Fd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+// A socket on a free port of this machine, to be a door.
+Fd open_door(int type = SOCK_STREAM) {
+  Fd made(socket(AF_INET, type | SOCK_CLOEXEC, 0));
   sockaddr_in any{};
   any.sin_family = AF_INET;
   any.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
   EXPECT_EQ(bind(made.get(), reinterpret_cast<sockaddr*>(&any), sizeof any), 0);
-  EXPECT_EQ(listen(made.get(), 300), 0);
+  if (type == SOCK_STREAM) {
+    EXPECT_EQ(listen(made.get(), 300), 0);
+  }
   return made;
 }
 
@@ -29,8 +31,8 @@ sockaddr_in address_of(const Fd& door) {
   return address;
 }
 
-Fd call(const sockaddr_in& door) {
-  Fd made(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+Fd call(const sockaddr_in& door, int type = SOCK_STREAM) {
+  Fd made(socket(AF_INET, type | SOCK_CLOEXEC, 0));
   EXPECT_EQ(connect(made.get(), reinterpret_cast<const sockaddr*>(&door), sizeof door), 0);
   return made;
 }
@@ -51,7 +53,7 @@ class BoxTest : public ::testing::Test {
  protected:
   struct Sandbox {
     std::shared_ptr<Box> box;
-    sockaddr_in proxy, dns;
+    sockaddr_in proxy, dns, dns_udp;
   };
 
   // Descriptors for so many connections of everybody together, and a reserve.
@@ -64,8 +66,9 @@ class BoxTest : public ::testing::Test {
   Sandbox sandbox(const std::string& id, const std::string& tenant) {
     Fd count = open_byte_count(directory_.path() + "/" + id);
     auto box = std::make_shared<Box>(*around_, id, tenant, Policy(), std::move(count));
-    Doors doors{{}, open_door(), open_door(), {}};
-    Sandbox made{box, address_of(doors.proxy), address_of(doors.dns_tcp)};
+    Doors doors{open_door(SOCK_DGRAM), open_door(), open_door(), {}};
+    Sandbox made{box, address_of(doors.proxy), address_of(doors.dns_tcp),
+                 address_of(doors.dns_udp)};
     box->open(std::move(doors));
     boxes_.push_back(box);
     return made;
@@ -125,6 +128,23 @@ TEST_F(BoxTest, WaitingListenersRest) {
   ask(to_proxy);
   EXPECT_TRUE(settle());
   EXPECT_FALSE(is_answered(to_proxy));
+}
+
+// The last of these queries is one too many for the second in which it is sent.
+TEST_F(BoxTest, QueriesBeyondTheLimitAreAnsweredLater) {
+  have_room_for(2, 1);
+  const Sandbox one = sandbox("sb1", "a");
+  const Fd asker = call(one.dns_udp, SOCK_DGRAM);
+  constexpr std::string_view kQuery("\0\1\0\0\0\0\0\0\0\0\0\0", 12);  // without a question
+  for (int asked = 0; asked <= 500; ++asked) {
+    ASSERT_EQ(send(asker.get(), kQuery.data(), kQuery.size(), 0), 12);
+    char answer[64];
+    bool answered = false;
+    run_until([&] {
+      answered = answered || recv(asker.get(), answer, sizeof answer, MSG_DONTWAIT) == 12;
+      return answered;
+    });
+  }
 }
 
 }  // namespace
