@@ -1,5 +1,8 @@
 #include "local/egress/dial.hpp"
 
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+
 #include "gateway/core/settle.hpp"
 
 namespace sandgate::egress {
@@ -10,6 +13,7 @@ constexpr size_t kMaxTries = 4;
 constexpr std::chrono::seconds kDialPatience{20};
 constexpr std::chrono::steady_clock::duration kTriesPatience = std::chrono::seconds(16),
                                               kTryPatience = kTriesPatience / kMaxTries;
+constexpr int kMostUnsent = 256 << 10;
 
 Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
   if (!target.is_name()) {
@@ -32,6 +36,15 @@ Task<bool> connects(Connection& connection, asio::ip::tcp::endpoint endpoint) {
   co_return !error;
 }
 
+// What the receiver has no room for stays with the sender. Otherwise the kernel would keep
+// megabytes of each connection here, which count as no sandbox's.
+void set_up(Socket& socket) {
+  boost::system::error_code ignored;
+  socket.set_option(asio::ip::tcp::no_delay(true), ignored);
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent,
+             sizeof kMostUnsent);
+}
+
 // Tries one after the other. An address that is silent leaves time for the rest.
 Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Target target,
                                    Addresses addresses) {
@@ -48,8 +61,8 @@ Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Targe
     const std::optional<bool> connected = co_await std::move(trying);
     if (connection->ended) co_return "ended";
     if (!connected.value_or(false)) continue;
-    connection->upstream.set_option(asio::ip::tcp::no_delay(true), ignored);
-    connection->client.set_option(asio::ip::tcp::no_delay(true), ignored);
+    set_up(connection->upstream);
+    set_up(connection->client);
     co_return "";
   }
   connection->upstream.close(ignored);

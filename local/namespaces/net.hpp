@@ -6,9 +6,10 @@ namespace sandgate {
 // Brings up the loopback of the caller's network namespace, its only interface. Throws StepError.
 void bring_loopback_up();
 
-// Limits listen backlogs (256), initial receive buffers (16 KiB) and the options of a socket
-// (4 KiB): no control group is charged for unaccepted connections and for options. Ignores settings
-// that cannot be written.
+// Limits listen backlogs (256), receive buffers (16 KiB at first, 1 MiB at most) and the options of
+// a socket (4 KiB): no control group is charged for unaccepted connections and for options, and
+// what the egress process has not read is not the sandbox's. Ignores settings that cannot be
+// written.
 void bound_uncounted(const LaunchSpec& spec);
 
 }  // namespace sandgate

@@ -1,6 +1,8 @@
 #include "local/egress/dial.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "tests/support/run.hpp"
@@ -29,9 +31,9 @@ class DialTest : public ::testing::Test {
   std::string dialled(std::optional<Addresses> addresses, uint16_t port) {
     found_ = std::move(addresses);
     std::string reason = "nothing";
-    auto connection = std::make_shared<Connection>(box_, Socket(loop_));
-    spawn_detached(loop_.get_executor(), [this, connection, port, &reason]() -> Task<void> {
-      auto dialling = dial(connection, {"name.example", port});
+    connection_ = std::make_shared<Connection>(box_, Socket(loop_));
+    spawn_detached(loop_.get_executor(), [this, port, &reason]() -> Task<void> {
+      auto dialling = dial(connection_, {"name.example", port});
       reason = std::string(co_await std::move(dialling));
       loop_.stop();
     });
@@ -39,6 +41,9 @@ class DialTest : public ::testing::Test {
     loop_.run_for(std::chrono::seconds(30));
     return reason;
   }
+
+  // Of the connection that was dialled last.
+  int upstream() const { return connection_->upstream.native_handle(); }
 
   // Listens, takes nobody, and answers nobody whom its queue has no place for.
   std::unique_ptr<Acceptor> silent(const asio::ip::address& address, uint16_t port) {
@@ -66,6 +71,7 @@ class DialTest : public ::testing::Test {
   Surroundings around_{loop_, lookups_, std::make_shared<DescriptorRoom>(1024),
                        Reachable({"127.0.0.0/8"}), tls_};
   std::shared_ptr<Box> box_;
+  std::shared_ptr<Connection> connection_;
 };
 
 TEST_F(DialTest, ASilentAddressLeavesTimeForTheNext) {
@@ -79,6 +85,18 @@ TEST_F(DialTest, ASilentAddressLeavesTimeForTheNext) {
   const auto took = std::chrono::steady_clock::now() - begin;
   EXPECT_GT(took, std::chrono::seconds(3)) << "the control: the first did not answer";
   EXPECT_LT(took, std::chrono::seconds(8));
+}
+
+// The kernel alone would take megabytes.
+TEST_F(DialTest, LittleWaitsForAHostThatDoesNotRead) {
+  const Acceptor door = open_door();
+  const uint16_t port = door.local_endpoint().port();
+  ASSERT_EQ(dialled(Addresses{asio::ip::make_address("127.0.0.1")}, port), "");
+  const std::string piece(64 << 10, 'x');
+  while (send(upstream(), piece.data(), piece.size(), MSG_DONTWAIT | MSG_NOSIGNAL) > 0) continue;
+  int unsent = 0;
+  ASSERT_EQ(ioctl(upstream(), SIOCOUTQNSD, &unsent), 0);
+  EXPECT_LT(unsent, 512 << 10);
 }
 
 TEST_F(DialTest, SaysWhyThereIsNoConnection) {

@@ -325,9 +325,10 @@ TEST_F(SeccompTest, WhatNobodyAcceptsStaysSmall) {
                    "    kept[-1].connect_ex(s.getsockname())\n"
                    "there = sum(c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b'\\x01'\n"
                    "            for c in kept)\n"
-                   "print(s.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF), there)\n")
+                   "most = open('/proc/sys/net/ipv4/tcp_rmem').read().split()[2]\n"
+                   "print(s.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF), there, most)\n")
                 .out,
-            "16384 257\n");
+            "16384 257 1048576\n");
 }
 
 // The machine has room for so many compiled ones; their sandboxes are not charged for it.
