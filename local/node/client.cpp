@@ -42,8 +42,7 @@ NodeClient::NodeClient(std::string socket_path)
 
 NodeClient::~NodeClient() = default;
 
-Task<Json> NodeClient::call(std::string verb, Json params,
-                            std::function<void(std::string_view)> progress) const {
+Task<Json> NodeClient::call(std::string verb, Json params) const {
   wire::Stream stream(co_await asio::this_coro::executor);
   if (Fd kept = idle_->take()) {
     stream.assign(asio::local::stream_protocol(), kept.release());
@@ -54,18 +53,13 @@ Task<Json> NodeClient::call(std::string verb, Json params,
   }
   Json request{{"id", 1}, {"verb", std::move(verb)}, {"params", std::move(params)}};
   co_await wire::send(stream, std::move(request));
-  for (;;) {
-    std::optional<Json> answer = co_await wire::receive(stream);
-    if (!answer) throw Error(ErrorCode::unavailable, "the local node broke off");
-    const bool failed = answer->contains("error");
-    if (!failed && !answer->contains("result")) {
-      if (progress) progress(answer->value("progress", std::string()));
-      continue;
-    }
-    idle_->give(Fd(stream.release()));
-    if (failed) throw wire::error_from(*answer);
-    co_return (*answer)["result"];
-  }
+  std::optional<Json> answer = co_await wire::receive(stream);
+  const bool failed = answer && answer->contains("error");
+  if (!answer || (!failed && !answer->contains("result")))
+    throw Error(ErrorCode::unavailable, "the local node broke off");
+  idle_->give(Fd(stream.release()));
+  if (failed) throw wire::error_from(*answer);
+  co_return (*answer)["result"];
 }
 
 }  // namespace sandgate

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 
@@ -16,10 +15,8 @@ class NodeClient {
   explicit NodeClient(std::string socket_path);
   ~NodeClient();
 
-  // Returns the result of a verb. `progress` is called with each progress line of a long-running
-  // verb. Throws the node's Error. No timeout.
-  Task<Json> call(std::string verb, Json params = Json::object(),
-                  std::function<void(std::string_view)> progress = nullptr) const;
+  // Returns the result of a verb. Throws the node's Error. No timeout.
+  Task<Json> call(std::string verb, Json params = Json::object()) const;
 
  private:
   class Idle;

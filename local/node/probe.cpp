@@ -196,10 +196,6 @@ Json to_json(const ProbeResult& result) {
           {"fix", result.fix}};
 }
 
-ProbeResult probe_result_from(const Json& json) {
-  return {json.at("name"), json.at("ok"), json.at("required"), json.at("detail"), json.at("fix")};
-}
-
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   const CgroupSupport cgroups = try_cgroups(settings);
   std::vector<ProbeResult> results = {

@@ -17,7 +17,6 @@ struct ProbeResult {
 };
 
 Json to_json(const ProbeResult& result);
-ProbeResult probe_result_from(const Json& json);
 
 // Checks by trying which features this machine offers to sandboxes. Leaves nothing behind.
 std::vector<ProbeResult> probe_machine(const NodeSettings& settings);

@@ -2,12 +2,8 @@
 
 #include <cstring>
 
-#include <boost/asio/experimental/channel.hpp>
-
-#include "gateway/core/document_reader.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "local/image/build.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/launch_failure.hpp"
 #include "local/node/requests.hpp"
@@ -17,19 +13,8 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxConnections = 2048;
-constexpr size_t kProgressLines = 64;
 constexpr std::chrono::seconds kStepsPatience{15};
 constexpr std::chrono::milliseconds kFirstLook{10}, kLongestLook{250};
-
-BuildOrder build_order_from(const Json& params) {
-  DocumentReader reader(params);
-  BuildOrder order;
-  order.name = reader.text("name", {1, 64}).value_or(order.name);
-  order.suite = reader.text("suite", {1, 64}).value_or(order.suite);
-  order.extra_packages = reader.texts("packages", 256).value_or(order.extra_packages);
-  reader.finish_or_throw();
-  return order;
-}
 
 Json failure_answer(const Json& id, std::exception_ptr failure) {
   try {
@@ -84,11 +69,7 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
   try {
     std::string verb = required_text(request, "verb");
     Json params = request.value("params", Json::object());
-    Json result;
-    if (verb == "build_image")
-      result = co_await build_image(stream, id, std::move(params));
-    else
-      result = co_await run(stream, std::move(verb), std::move(params));
+    Json result = co_await run(stream, std::move(verb), std::move(params));
     reply = {{"id", id}, {"result", std::move(result)}};
   } catch (...) {
     reply = failure_answer(id, std::current_exception());
@@ -137,41 +118,6 @@ Task<Json> NodeServer::in_steps(asio::thread_pool& pool, std::function<Json()> w
     }
     co_await sleep_for(pause);
   }
-}
-
-// Forwards the builder's lines as they arrive. A client that does not read them loses lines but
-// does not slow the build.
-Task<Json> NodeServer::build_image(wire::Stream& stream, Json id, Json params) {
-  using Lines = asio::experimental::channel<void(boost::system::error_code, std::string)>;
-  BuildOrder order = build_order_from(params);
-  if (building_.exchange(true)) throw Error(ErrorCode::conflict, "an image is being built");
-  auto executor = co_await asio::this_coro::executor;
-  auto lines = std::make_shared<Lines>(executor, kProgressLines);
-  auto outcome = std::make_shared<Outcome<ImageInfo>>(Error(ErrorCode::internal, "not built"));
-  builder_ = std::jthread([this, order, lines, executor, outcome](const std::stop_token& stop) {
-    auto tell = [&](std::string_view line) {
-      asio::post(executor, [lines, text = std::string(line)] {
-        lines->try_send(boost::system::error_code(), text);
-      });
-    };
-    try {
-      *outcome = sandgate::build_image(supervisor_.images(), order, tell, stop);
-    } catch (const Error& error) {
-      *outcome = error;
-    } catch (const std::exception& error) {
-      *outcome = Error(ErrorCode::internal, error.what());
-    }
-    building_ = false;
-    asio::post(executor, [lines] { lines->close(); });
-  });
-  for (;;) {
-    auto [error, line] = co_await lines->async_receive(asio::as_tuple(asio::use_awaitable));
-    if (error) break;
-    Json progress{{"id", id}, {"progress", std::move(line)}};
-    co_await wire::send(stream, std::move(progress));
-  }
-  if (auto* error = std::get_if<Error>(outcome.get())) throw *error;
-  co_return sandgate::to_json(std::get<ImageInfo>(*outcome));
 }
 
 }  // namespace sandgate

@@ -1,7 +1,5 @@
 #pragma once
-#include <atomic>
 #include <functional>
-#include <thread>
 
 #include "gateway/core/async.hpp"
 #include "local/node/fair_semaphore.hpp"
@@ -34,7 +32,6 @@ class NodeServer {
   Task<Json> copy(wire::Stream& caller, std::string tenant, std::function<Json()> work);
   // Repeats `work` while it throws Error(timeout), so that no thread waits. Throws that after 15 s.
   Task<Json> in_steps(asio::thread_pool& pool, std::function<Json()> work);
-  Task<Json> build_image(wire::Stream& stream, Json id, Json params);
 
   const NodeSettings& settings_;
   Supervisor& supervisor_;
@@ -43,8 +40,6 @@ class NodeServer {
   asio::thread_pool copies_{kCopies};  // of disks
   FairSemaphore copy_slots_{kCopies, kCopies / 2};  // by tenant; used on the loop's thread only
   int connections_ = 0;  // used on the loop's thread only
-  std::atomic<bool> building_{false};
-  std::jthread builder_;  // stopped by the destructor
 };
 
 }  // namespace sandgate

@@ -7,7 +7,6 @@
 #include "local/egress/network_json.hpp"
 #include "local/node/image_garbage.hpp"
 #include "local/node/machine_capabilities.hpp"
-#include "local/node/probe.hpp"
 #include "local/node/requests.hpp"
 #include "providers/provider.hpp"
 
@@ -31,13 +30,6 @@ struct Asked {
 constexpr std::chrono::milliseconds kUsualEnd{100};
 
 const Json kDone = Json::object();
-
-template <class T>
-Json to_array(const std::vector<T>& values) {
-  Json items = Json::array();
-  for (const T& value : values) items.push_back(to_json(value));
-  return items;
-}
 
 namespace verbs {
 
@@ -137,19 +129,13 @@ Json remove_snapshot(const Asked& asked) {
 
 // Images.
 
-Json images(const Asked& asked) { return to_array(asked.supervisor.images().list()); }
-
-Json collect_images(const Asked& asked) {
-  return Json(sandgate::collect_images(asked.settings, asked.supervisor.images()));
-}
-
 Json remove_image(const Asked& asked) {
   const std::string name = required_text(asked.params, "name");
   if (asked.supervisor.image_in_use(name))
     throw Error(ErrorCode::conflict, "a sandbox or snapshot needs this image");
   asked.supervisor.drop_seats(name);
   asked.supervisor.images().remove(name);
-  sandgate::collect_images(asked.settings, asked.supervisor.images());
+  collect_images(asked.settings, asked.supervisor.images());
   return kDone;
 }
 
@@ -165,8 +151,6 @@ Json describe(const Asked& asked) {
           {"sandboxes", sandboxes_dir(asked.settings)},
           {"instance", kInstance}};
 }
-
-Json probe(const Asked& asked) { return to_array(probe_machine(asked.settings)); }
 
 Json ping(const Asked&) { return kDone; }
 
@@ -188,11 +172,8 @@ const std::map<std::string_view, Json (*)(const Asked&)> kVerbs = {
     {"snapshot", verbs::snapshot},
     {"find_snapshot", verbs::find_snapshot},
     {"remove_snapshot", verbs::remove_snapshot},
-    {"images", verbs::images},
-    {"collect_images", verbs::collect_images},
     {"remove_image", verbs::remove_image},
     {"describe", verbs::describe},
-    {"probe", verbs::probe},
     {"ping", verbs::ping},
 };
 

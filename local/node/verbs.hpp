@@ -5,8 +5,8 @@
 
 namespace sandgate {
 
-// Executes a verb and returns its result. Blocks. build_image is not among the verbs, because it
-// also sends progress. Throws what the verb throws, and Error(invalid) for an unknown verb.
+// Executes a verb and returns its result. Blocks. Throws what the verb throws, and Error(invalid)
+// for an unknown verb.
 Json answer_verb(const NodeSettings& settings, Supervisor& supervisor, const std::string& verb,
                  const Json& params);
 

@@ -6,8 +6,8 @@
 #include "gateway/core/json_reader.hpp"
 
 // The protocol between serve and node over a unix stream socket. Each message is a 32-bit
-// little-endian length and that many bytes of JSON. A request is {id, verb, params}. Its answers
-// carry the same id: any number of `progress` (text), then one `result` or `error` {code, message}.
+// little-endian length and that many bytes of JSON. A request is {id, verb, params}. Its answer has
+// the same id, and either `result` or `error` {code, message}.
 namespace sandgate::wire {
 
 constexpr size_t kMaxMessage = 2 << 20;
