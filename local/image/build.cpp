@@ -131,7 +131,7 @@ void prepare_tree(const std::string& tree, const ImageConfig& config) {
 }
 
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
-                      std::function<void(std::string_view)> progress, const std::stop_token& stop) {
+                      std::function<void(std::string_view)> progress) {
   if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
   const std::string packages = packages_of(order);
   const Draft draft(store);
@@ -141,12 +141,10 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
   int code = run_program(
       {"unshare", "--mount", "mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
        "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
-      kBuildPatience,
-      [&](const std::string& line) {
+      kBuildPatience, [&](const std::string& line) {
         last = line;
         progress(line);
-      },
-      stop);
+      });
   if (code != 0) {
     throw Error(ErrorCode::unavailable, code == kNoSuchProgram
                                             ? "mmdebstrap is missing: apt-get install mmdebstrap"

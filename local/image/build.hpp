@@ -1,6 +1,5 @@
 #pragma once
 #include <functional>
-#include <stop_token>
 #include <string>
 
 #include "local/image/store.hpp"
@@ -16,11 +15,10 @@ struct BuildOrder {
 // Builds an image from Debian packages with mmdebstrap and adds it to the store. Takes about half
 // a minute and needs root. `progress` is called with each line of output. Packages come from this
 // machine's apt sources; the image itself is configured for Debian's public mirror.
-// Throws Error: unavailable with the tool's last line when it fails, and on `stop`; invalid for a
-// malformed name, suite or package.
+// Throws Error: unavailable with the tool's last line when it fails; invalid for a malformed name,
+// suite or package.
 ImageInfo build_image(ImageStore& store, const BuildOrder& order,
-                      std::function<void(std::string_view)> progress,
-                      const std::stop_token& stop = {});
+                      std::function<void(std::string_view)> progress);
 
 // Prepares a file tree to be run as a sandbox: adds the account config.user unless /etc/passwd has
 // it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws

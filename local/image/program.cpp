@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <climits>
 #include <thread>
 
 #include "gateway/core/error.hpp"
@@ -18,7 +19,6 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxLine = 4096;
-constexpr int64_t kLookMs = 500;  // interval of checks for a stop
 
 // Starts it in a process group of its own, so that its children can be killed with it.
 pid_t start_program(const std::vector<std::string>& arguments, int output) {
@@ -69,16 +69,14 @@ class Lines {
   std::string text_;
 };
 
-// Returns whether the output ended in time. Throws Error(unavailable) on stop.
-bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines,
-              const std::stop_token& stop) {
+// Returns whether the output ended in time.
+bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines) {
   using namespace std::chrono;
   for (;;) {
-    if (stop.stop_requested()) throw Error(ErrorCode::unavailable, "it was stopped");
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
     if (left <= 0) return false;
     pollfd readable{from, POLLIN, 0};
-    poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, kLookMs)));
+    poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
     if (readable.revents == 0) continue;
     char text[4096];
     const ssize_t got = read(from, text, sizeof text);
@@ -99,7 +97,7 @@ bool has_ended(pid_t pid, std::chrono::steady_clock::time_point until, int& stat
 }  // namespace
 
 int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
-                const std::function<void(const std::string&)>& line, const std::stop_token& stop) {
+                const std::function<void(const std::string&)>& line) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
   Fd in(pipe_fds[0]), out(pipe_fds[1]);
@@ -111,7 +109,7 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   int status = 0;
   try {
     // A program that has closed its output may still run.
-    in_time = read_all(in.get(), until, lines, stop) && has_ended(pid, until, status);
+    in_time = read_all(in.get(), until, lines) && has_ended(pid, until, status);
     lines.end();
   } catch (...) {
     kill(-pid, SIGKILL);

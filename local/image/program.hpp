@@ -1,7 +1,6 @@
 #pragma once
 #include <chrono>
 #include <functional>
-#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -9,10 +8,9 @@ namespace sandgate {
 
 // Runs a program without standard input and passes its output, both streams, to `line`: one line at
 // a time, without control characters, truncated to 4 KiB. Returns its exit code, or 128 when a
-// signal ended it. After `patience`, or within a second of `stop`, its process group is killed.
-// Throws Error: unavailable when it cannot be run or was stopped, timeout.
+// signal ended it. After `patience` its process group is killed. Throws Error: unavailable when it
+// cannot be run, timeout.
 int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
-                const std::function<void(const std::string&)>& line,
-                const std::stop_token& stop = {});
+                const std::function<void(const std::string&)>& line);
 
 }  // namespace sandgate
