@@ -57,7 +57,6 @@ class FrameParser {
   std::span<char> prepare();
   void commit(size_t bytes);  // the first `bytes` bytes of the space were filled
   std::optional<Frame> next();  // empty: more bytes are needed
-  bool mid_frame() const { return begin_ < end_; }  // part of a frame is buffered
 
  private:
   size_t limit_;
