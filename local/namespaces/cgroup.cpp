@@ -1,7 +1,6 @@
 #include "local/namespaces/cgroup.hpp"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,11 +8,13 @@
 #include <charconv>
 #include <chrono>
 #include <fstream>
+#include <map>
 #include <sstream>
 #include <thread>
 
 #include "gateway/core/files.hpp"
 #include "local/namespaces/freezer.hpp"
+#include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -71,8 +72,7 @@ void kill_group_members(const std::string& directory) {
     (void)!write(file.get(), "1", 1);  // fails when the group goes away in between
     return;
   }
-  std::istringstream pids(read_cgroup_file(directory, "cgroup.procs"));
-  for (pid_t pid = 0; pids >> pid;) kill(pid, SIGKILL);
+  kill_in_cgroup(directory, cgroup_processes(directory));
 }
 
 bool remove_cgroup(const std::string& directory) {
@@ -170,8 +170,23 @@ int64_t read_cgroup_number(const std::string& directory, const char* file) {
 std::set<pid_t> cgroup_processes(const std::string& directory) {
   std::set<pid_t> processes;
   std::istringstream list(read_cgroup_file(directory, "cgroup.procs"));
-  for (pid_t pid = 0; list >> pid;) processes.insert(pid);
+  for (pid_t pid = 0; list >> pid;)
+    if (pid > 0) processes.insert(pid);
   return processes;
+}
+
+void kill_in_cgroup(const std::string& directory, const std::set<pid_t>& processes) {
+  constexpr size_t kAtOnce = 256;  // descriptors
+  for (auto next = processes.begin(); next != processes.end();) {
+    std::map<pid_t, Fd> open;
+    for (; next != processes.end() && open.size() < kAtOnce; ++next) {
+      Fd process = open_pidfd(*next);
+      if (process) open.emplace(*next, std::move(process));
+    }
+    const std::set<pid_t> members = cgroup_processes(directory);
+    for (const auto& [pid, process] : open)
+      if (members.contains(pid)) kill_by_pidfd(process);
+  }
 }
 
 int64_t stat_value(const std::string& text, std::string_view key) {

@@ -100,7 +100,11 @@ void write_cgroup_file(const std::string& directory, const char* file, const std
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 std::string read_cgroup_file(const std::string& directory, const char* file);  // "" when missing
 int64_t read_cgroup_number(const std::string& directory, const char* file);  // 0 when missing
-std::set<pid_t> cgroup_processes(const std::string& directory);  // those that are visible here
+// The processes of a group that are visible here; others are listed as 0 and left out.
+std::set<pid_t> cgroup_processes(const std::string& directory);
+// Kills those of the processes that are still in the group, and nobody who got one of their numbers
+// meanwhile: membership is checked again once a pidfd holds the number.
+void kill_in_cgroup(const std::string& directory, const std::set<pid_t>& processes);
 int64_t stat_value(const std::string& text, std::string_view key);  // of "key value" lines
 
 }  // namespace sandgate

@@ -2,7 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
-#include <sstream>
+#include <set>
 
 #include "local/agent/spawn.hpp"
 #include "local/egress/byte_count.hpp"
@@ -19,15 +19,16 @@ std::string agent_binary(const NodeSettings& settings) {
 // name alone could be anybody's.
 bool has_waiting_child(const JournalRecord& record) {
   if (record.cgroups.empty()) return false;
-  std::istringstream pids(read_cgroup_file(record.cgroups.front(), "cgroup.procs"));
-  std::string first, child;
-  std::error_code unreadable;
-  if (!(pids >> first >> child)) return false;
-  std::ifstream comm("/proc/" + child + "/comm");
+  std::set<pid_t> children = cgroup_processes(record.cgroups.front());
+  children.erase(static_cast<pid_t>(record.pid));
+  if (children.empty()) return false;
+  const std::string first = "/proc/" + std::to_string(record.pid);
+  const std::string child = "/proc/" + std::to_string(*children.begin());
+  std::ifstream comm(child + "/comm");
   std::string name;
+  std::error_code unreadable;
   return comm >> name && name == agent::FirstChild::kName &&
-         std::filesystem::equivalent("/proc/" + first + "/exe", "/proc/" + child + "/exe",
-                                     unreadable);
+         std::filesystem::equivalent(first + "/exe", child + "/exe", unreadable);
 }
 
 }  // namespace

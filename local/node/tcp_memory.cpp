@@ -6,7 +6,6 @@
 #include <sstream>
 
 #include "gateway/core/log.hpp"
-#include "local/namespaces/pidfd.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -38,20 +37,17 @@ std::unique_ptr<MemoryWatch> Supervisor::watch_tcp() {
       kTcpPace, [] { return machine_tcp_bytes() > kWorthALook; }, [this] { end_tcp_hoards(); });
 }
 
-// Until no new ones appear, since programs may start others meanwhile. A pid may be reused, so
-// membership is checked again after the pidfd was opened.
+// Until no new ones appear, since programs may start others meanwhile.
 void Supervisor::end_programs(const JournalRecord& record) const {
   if (record.cgroups.empty()) return;
   const std::string& cgroup = record.cgroups.front();
   std::set<pid_t> seen{static_cast<pid_t>(record.pid)};
-  size_t before = 0;
-  for (int round = 0; round < kKillRounds && seen.size() > before; ++round) {
-    before = seen.size();
-    for (const pid_t pid : cgroup_processes(cgroup)) {
-      if (!seen.insert(pid).second) continue;
-      const Fd process = open_pidfd(pid);
-      if (process && cgroup_processes(cgroup).contains(pid)) kill_by_pidfd(process);
-    }
+  for (int round = 0; round < kKillRounds; ++round) {
+    std::set<pid_t> fresh;
+    for (const pid_t pid : cgroup_processes(cgroup))
+      if (seen.insert(pid).second) fresh.insert(pid);
+    if (fresh.empty()) return;
+    kill_in_cgroup(cgroup, fresh);
   }
 }
 
