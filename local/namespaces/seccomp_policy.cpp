@@ -267,6 +267,20 @@ void refuse_layers_over_tcp(Filter& filter) {
       {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, IPPROTO_TCP), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, TCP_ULP)});
 }
 
+// For these the kernel runs modprobe as the machine's root whenever the module is missing, before
+// it looks at any privilege. The answer is that of a kernel without the module.
+void refuse_requests_of_modules(Filter& filter) {
+  constexpr uint64_t kBridges[] = {0x8940, 0x8941, 0x89a0, 0x89a1, 0x89a2, 0x89a3};
+  constexpr uint64_t kFrameRelay[] = {0x8980, 0x8981}, kVlans[] = {0x8982, 0x8983};
+  const auto refuse = [&](const auto& requests) {
+    for (const uint64_t request : requests)
+      filter.add(SCMP_ACT_ERRNO(ENOPKG), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
+  };
+  refuse(kBridges);
+  refuse(kFrameRelay);
+  refuse(kVlans);
+}
+
 // Memory limits do not cover huge pages.
 void refuse_huge_pages(Filter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
@@ -331,6 +345,7 @@ Fd compile_arguments() {
   refuse_memberships(filter);
   refuse_switches(filter);
   refuse_layers_over_tcp(filter);
+  refuse_requests_of_modules(filter);
   refuse_huge_pages(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);

@@ -157,6 +157,15 @@ constexpr Attack kPythonAttacks[] = {
      "try: socket.socket(2, 2, 136); print('broken')\n"
      "except OSError as e: print('refused' if e.errno == 1 else 'broken')",
      "seccomp"},
+    {"a device of the network that needs a module",
+     "import fcntl\n"
+     "def answer(request):\n"
+     "  try: fcntl.ioctl(one, request, bytes(256))\n"
+     "  except OSError as e: return e.errno\n"
+     "one = socket.socket()\n"
+     "asked = 0x8940, 0x8941, *range(0x8980, 0x8984), *range(0x89a0, 0x89a4)\n"
+     "print('refused' if all(answer(request) == 65 for request in asked) else 'broken')",
+     "seccomp"},
     {"a handle of a file",
      "h = ctypes.create_string_buffer(struct.pack('Ii', 128, 0) + bytes(128))\n"
      "m = ctypes.c_int(0)\n"
