@@ -7,6 +7,7 @@ namespace sandgate {
 // Makes a detached tmpfs with null, zero, full, random, urandom, tty, the usual links and mount
 // points for pts and shm. Only the host's root may make device nodes (`made`, read-only). Others
 // use `bound`: empty files, writable until mount_dev_parts() binds the host's nodes over them.
+// Throws StepError, as mount_dev_parts() does.
 enum class DevNodes { made, bound };
 Fd make_dev(DevNodes nodes);
 

@@ -3,6 +3,7 @@
 
 #include "local/fd.hpp"
 
+// The functions throw StepError.
 namespace sandgate {
 
 // A loop device that is detached when its last user closes it; `device` keeps it attached, `name`
