@@ -1,33 +1,16 @@
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
-#include <memory>
 
-#include "gateway/core/crypto.hpp"
+#include "local/image/sha256.hpp"
 #include "local/image/store.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
 namespace {
-
-class Sha256 {
- public:
-  Sha256() { EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr); }
-  void add(std::string_view bytes) { EVP_DigestUpdate(context_.get(), bytes.data(), bytes.size()); }
-  std::string hex() {
-    unsigned char digest[EVP_MAX_MD_SIZE];
-    unsigned size = 0;
-    EVP_DigestFinal_ex(context_.get(), digest, &size);
-    return to_hex({reinterpret_cast<char*>(digest), size});
-  }
-
- private:
-  std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context_{EVP_MD_CTX_new(),
-                                                                   EVP_MD_CTX_free};
-};
 
 void add_content(Sha256& digest, const std::string& path) {
   Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW), "read image file");

@@ -1,15 +1,13 @@
 #include "local/image/oci_layout.hpp"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 
-#include "gateway/core/crypto.hpp"
+#include "local/image/sha256.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -39,20 +37,15 @@ std::string architecture() {
 }
 
 std::string digest_of_file(int file) {
-  const std::unique_ptr<EVP_MD_CTX, decltype(&EVP_MD_CTX_free)> context(EVP_MD_CTX_new(),
-                                                                        EVP_MD_CTX_free);
-  EVP_DigestInit_ex(context.get(), EVP_sha256(), nullptr);
+  Sha256 digest;
   std::vector<char> buffer(1 << 18);
   for (off_t at = 0;;) {
     const ssize_t got = check(pread(file, buffer.data(), buffer.size(), at), "read blob");
     if (got == 0) break;
-    EVP_DigestUpdate(context.get(), buffer.data(), static_cast<size_t>(got));
+    digest.add({buffer.data(), static_cast<size_t>(got)});
     at += got;
   }
-  unsigned char digest[EVP_MAX_MD_SIZE];
-  unsigned size = 0;
-  EVP_DigestFinal_ex(context.get(), digest, &size);
-  return std::string(kAlgorithm) + to_hex({reinterpret_cast<char*>(digest), size});
+  return std::string(kAlgorithm) + digest.hex();
 }
 
 // Opens a regular file of the layout without following symlinks.
