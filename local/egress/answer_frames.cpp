@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "local/egress/http_head.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -12,7 +12,7 @@ constexpr int kMostDigits = 15;
 constexpr size_t kMostFraming = 32;  // between two bytes of content; honest servers need half of it
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
-size_t hex_value(char c) { return kHexDigits.find(lower_case({&c, 1})); }
+size_t hex_value(char c) { return kHexDigits.find(ascii_lower(c)); }
 
 }  // namespace
 
@@ -75,7 +75,7 @@ AnswerFrames::State AnswerFrames::after_head() const {
   const bool is_interim =
       head_.compare(status, 1, "1") == 0 && head_.compare(status, 3, "101") != 0;
   if (is_interim) return State::head;
-  const std::string lower = lower_case(head_);
+  const std::string lower = ascii_lower(head_);
   const size_t field = lower.find("\ntransfer-encoding:");
   if (field == std::string::npos) return State::rest;
   const std::string line = lower.substr(field + 1, lower.find('\n', field + 1) - field);

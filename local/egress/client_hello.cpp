@@ -2,6 +2,8 @@
 
 #include <cstdint>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate::egress {
 namespace {
 
@@ -53,7 +55,7 @@ std::optional<std::string> server_name(std::string_view extension) {
   std::string name(list.field(2));
   if (list.bad() || !list.empty() || name.empty() || name.size() > 253) return std::nullopt;
   for (char& c : name) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    c = ascii_lower(c);
     if (!is_host_character(c)) return std::nullopt;
   }
   return name;

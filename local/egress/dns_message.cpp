@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate::egress {
 namespace {
 
@@ -36,7 +38,7 @@ std::optional<std::string> read_name(std::string_view message, size_t& at) {
     for (const char c : message.substr(at, length)) {
       // Rules would take a dot inside a label for the end of the label.
       if (c == '.' || c == '\0') return std::nullopt;
-      name.push_back(c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c);
+      name.push_back(ascii_lower(c));
     }
     at += length;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/json_text.hpp"
 
 namespace sandgate::egress {
@@ -32,7 +33,7 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
   std::string text = head.method + " " + head.target + version;
   const ConnectionNames connection = connection_names(head).value();
   for (const HeaderField& field : head.fields) {
-    const std::string name = lower_case(field.name);
+    const std::string name = ascii_lower(field.name);
     if (is_for_the_hop(name, connection) || (plain_answer && hides_the_answer(name))) continue;
     text += field.name + ": " + field.value + "\r\n";
   }

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::egress {
@@ -33,12 +34,6 @@ bool is_field_value(std::string_view text) {
          });
 }
 
-std::string_view without_spaces(std::string_view text) {
-  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
-  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
-  return text;
-}
-
 const char* read_request_line(std::string_view line, RequestHead& head) {
   const size_t first = line.find(' '), last = line.rfind(' ');
   if (first == std::string_view::npos || first == last) return "request line";
@@ -53,7 +48,7 @@ const char* read_request_line(std::string_view line, RequestHead& head) {
 const char* read_field(std::string_view line, RequestHead& head) {
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos || !is_token_text(line.substr(0, colon))) return "field name";
-  const auto value = without_spaces(line.substr(colon + 1));
+  const auto value = trimmed(line.substr(colon + 1));
   if (!is_field_value(value)) return "field value";
   if (head.fields.size() == kMaxFields) return "too many fields";
   head.fields.push_back({std::string(line.substr(0, colon)), std::string(value)});
@@ -83,7 +78,7 @@ const char* check_framing(RequestHead& head) {
   if (!connection || names_framing(*connection)) return "connection";
   size_t hosts = 0, lengths = 0, codings = 0;
   for (const HeaderField& field : head.fields) {
-    const std::string name = lower_case(field.name);
+    const std::string name = ascii_lower(field.name);
     hosts += name == "host";
     lengths += name == "content-length";
     codings += name == "transfer-encoding";
@@ -91,11 +86,11 @@ const char* check_framing(RequestHead& head) {
     if (name == "content-length") {
       if (const char* wrong = read_length(field.value, head)) return wrong;
     } else if (name == "transfer-encoding") {
-      if (lower_case(field.value) != "chunked" || head.minor_version == 0)
+      if (ascii_lower(field.value) != "chunked" || head.minor_version == 0)
         return "transfer-encoding";
       head.body = BodyKind::chunked;
     } else if (name == "upgrade") {
-      if (lower_case(field.value) != "websocket") return "upgrade";
+      if (ascii_lower(field.value) != "websocket") return "upgrade";
       head.upgrade = true;
     }
   }
@@ -110,20 +105,13 @@ const char* check_framing(RequestHead& head) {
 std::optional<ConnectionNames> connection_names(const RequestHead& head) {
   ConnectionNames names;
   for (const HeaderField& field : head.fields)
-    if (lower_case(field.name) == "connection" && !names.add(field.value)) return std::nullopt;
+    if (ascii_lower(field.name) == "connection" && !names.add(field.value)) return std::nullopt;
   return names;
-}
-
-std::string lower_case(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return lower;
 }
 
 std::optional<std::string_view> RequestHead::field(std::string_view lower_name) const {
   for (const HeaderField& one : fields)
-    if (lower_case(one.name) == lower_name) return one.value;
+    if (ascii_lower(one.name) == lower_name) return one.value;
   return std::nullopt;
 }
 
@@ -153,7 +141,7 @@ HeadResult parse_request_head(std::string_view bytes) {
 }
 
 std::optional<std::string> take_authority(RequestHead& head, std::string_view scheme) {
-  if (lower_case(head.target.substr(0, scheme.size())) != scheme) return std::nullopt;
+  if (ascii_lower(head.target.substr(0, scheme.size())) != scheme) return std::nullopt;
   const size_t end = std::min(head.target.find_first_of("/?#", scheme.size()), head.target.size());
   if (head.target.find('#', end) != std::string::npos) return std::nullopt;
   const std::string authority = head.target.substr(scheme.size(), end - scheme.size());
@@ -177,7 +165,7 @@ std::optional<bool> looks_like_http(std::string_view bytes) {
         line.substr(std::min(line.find_first_not_of(kBlanks, method.size()), line.size()));
     const bool is_simple =
         method == "GET" && (target.starts_with('/') || target.find("://") != target.npos);
-    return is_simple || lower_case(line).find("http/") != std::string::npos;
+    return is_simple || ascii_lower(line).find("http/") != std::string::npos;
   }
   // Wait for more only after an upper-case method: a client of another protocol may have sent a
   // word without a line end and wait for the server.

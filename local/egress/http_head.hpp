@@ -50,7 +50,6 @@ std::optional<std::string> take_authority(RequestHead& head, std::string_view sc
 // Whether the first bytes of a connection start an HTTP/1 request; empty when more are needed.
 std::optional<bool> looks_like_http(std::string_view bytes);
 
-std::string lower_case(std::string_view text);
 // The names in the head's Connection fields, which must stay where they are; empty when too many.
 std::optional<ConnectionNames> connection_names(const RequestHead& head);
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -21,7 +22,7 @@ Grants grants_for(const SecretGrants& secrets, std::string_view host, const std:
   Grants found;
   for (const SecretGrant& grant : secrets.grants) {
     if (grant.host == host && grant.placeholder.size() > kStart && !grant.value.empty() &&
-        lower_case(grant.header) == header)
+        ascii_lower(grant.header) == header)
       found.push_back(&grant);
   }
   return found;
@@ -51,7 +52,7 @@ class Placing {
   }
   // Returns the encoded credential if it contains a value now, else an empty secret.
   Secret put_into_basic(std::string& field, const Grants& grants) {
-    if (lower_case(field.substr(0, kBasic.size())) != kBasic) return {};
+    if (ascii_lower(field.substr(0, kBasic.size())) != kBasic) return {};
     auto credential = base64_decode(std::string_view(field).substr(kBasic.size()));
     if (!credential || !put_into(*credential, grants)) return {};
     Secret encoded(base64_encode(*credential));
@@ -67,7 +68,7 @@ class Placing {
 };
 
 bool echoes_by_purpose(const std::string& method) {
-  const std::string lower = lower_case(method);
+  const std::string lower = ascii_lower(method);
   return lower == "trace" || lower == "track" || lower == "options";
 }
 
@@ -83,7 +84,7 @@ PlacedSecrets put_secrets(RequestHead& head, std::string_view host, const Secret
   if (echoes_by_purpose(head.method)) return placed;
   Placing placing;
   for (HeaderField& field : head.fields) {
-    const Grants grants = grants_for(secrets, host, lower_case(field.name));
+    const Grants grants = grants_for(secrets, host, ascii_lower(field.name));
     if (grants.empty() || placing.put_into(field.value, grants)) continue;
     Secret told = placing.put_into_basic(field.value, grants);
     if (!told.empty()) placed.hidden.push_back(std::make_shared<const Needle>(std::move(told)));
