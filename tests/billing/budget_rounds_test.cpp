@@ -40,7 +40,9 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   std::thread putting([&] {
     put(R"({"amount":"2","currency":"USD","window":"total","applies_to":{"metadata":{"run":"42"}}})");
   });
-  while (rows("SELECT FROM pg_stat_activity WHERE wait_event = 'PgSleep'").empty())
+  while (rows("SELECT FROM pg_stat_activity"
+              " WHERE wait_event = 'PgSleep' AND datname = current_database()")
+             .empty())
     std::this_thread::yield();
   EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
   putting.join();

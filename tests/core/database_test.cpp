@@ -277,6 +277,7 @@ TEST(Conninfo, AddsLimitsThatAreNotThere) {
 }
 
 TEST(Database, ComesBackAfterTheServerWasKilled) {
+  const test::OwnCluster own;
   TestDatabase database(TestDatabase::Schema::empty);
   const auto ask = [&] {
     return database->run(

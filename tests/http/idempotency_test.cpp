@@ -183,8 +183,10 @@ TEST_F(Idempotency, KeepsRefusalsButNotOutages) {
   EXPECT_EQ(runs, 5) << "a conflict may have ended";
 }
 
+struct IdempotencyOutage : test::OwnCluster, Idempotency {};
+
 // The client would take what it is told for the answer that it hears again.
-TEST_F(Idempotency, AnAnswerWaitsUntilTheDatabaseIsBack) {
+TEST_F(IdempotencyOutage, AnAnswerWaitsUntilTheDatabaseIsBack) {
   RawClient client(server.port());
   client.send(ask("o", "{}", "?outage=true"));
   ASSERT_TRUE(test::eventually([] { return runs == 1; }));
@@ -199,7 +201,7 @@ TEST_F(Idempotency, AnAnswerWaitsUntilTheDatabaseIsBack) {
 }
 
 // The work is done, and others than a retry may see it.
-TEST_F(Idempotency, AnAnswerDoesNotWaitForLong) {
+TEST_F(IdempotencyOutage, AnAnswerDoesNotWaitForLong) {
   RawClient client(server.port());
   client.send(ask("o", "{}", "?outage=true"));
   EXPECT_EQ(client.receive().status, 201);

@@ -149,7 +149,9 @@ TEST_F(AuthenticationTest, OnlyAnOperatorActsForOthers) {
   EXPECT_EQ(here.refusal("an operator's word"), ErrorCode::unauthenticated);
 }
 
-TEST_F(AuthenticationTest, KnownKeysOutliveTheDatabase) {
+struct AuthenticationOutage : test::OwnCluster, AuthenticationTest {};
+
+TEST_F(AuthenticationOutage, KnownKeysOutliveTheDatabase) {
   const std::string known = new_secret(), unknown = new_secret();
   EXPECT_TRUE(here.accepts(known));
   test::TestDatabase::stop_cluster();

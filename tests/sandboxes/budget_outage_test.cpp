@@ -11,7 +11,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct BudgetOutage : testing::Test {
+struct BudgetOutage : OwnCluster, testing::Test {
   Lifecycle::Parts parts() {
     Lifecycle::Parts parts = replica.parts(replica.guard);
     parts.outage = &outage;

@@ -7,7 +7,7 @@
 namespace sandgate::test {
 
 // A world whose replica keeps a journal for outages.
-struct OutageWorld : World {
+struct OutageWorld : OwnCluster, World {
   explicit OutageWorld(const std::string& machine = "") : World(machine) { reopen(); }
 
   // As after a kill -9 of the gateway: another life over the same file and database.

@@ -84,8 +84,10 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }
 
+struct PausingOutage : OwnCluster, PausingWorld {};
+
 // A lease of 30 s is no reason to wait when whoever had it has given up.
-TEST_F(PausingWorld, WhatTheDatabaseDidNotHearGoesOnWhenItIsBack) {
+TEST_F(PausingOutage, WhatTheDatabaseDidNotHearGoesOnWhenItIsBack) {
   const SandboxRecord box = world.create();
   const auto cut_off = [&](auto&& step, SandboxState wanted) {
     world.a->once_changed([] { TestDatabase::stop_cluster(); });

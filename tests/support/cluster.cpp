@@ -4,11 +4,15 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
+#include <functional>
 #include <stdexcept>
 
 #include "gateway/core/random.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -41,6 +45,22 @@ void give_to_postgres(const std::string& directory) {
     throw std::runtime_error("chown failed");
 }
 
+// A line of what the server says of itself, counted from 1: 1 is its process, 8 its state. Empty if
+// it does not run.
+std::string told_by_server(const std::string& data, int line) {
+  std::ifstream file(data + "/postmaster.pid");
+  std::string text;
+  while (line-- > 0 && std::getline(file, text)) {
+  }
+  return file ? text : "";
+}
+
+// pg_ctl would look ten times a second, and most test programs need a cluster for less than that.
+void await(const std::string& what, const std::function<bool()>& is_so) {
+  if (!eventually(is_so, std::chrono::seconds(60)))
+    throw std::runtime_error("PostgreSQL does not " + what);
+}
+
 }  // namespace
 
 std::string postgres_bin() {
@@ -55,7 +75,7 @@ std::string postgres_bin() {
 Cluster::Cluster() : directory_(parent_directory()) {
   give_to_postgres(directory_.path());
   shell_of_postgres(postgres_bin() + "/initdb -D " + data() +
-                    " -U sandgate -A trust --no-sync -E UTF8 --locale=C");
+                    " -U sandgate -A trust --no-sync -E UTF8 --locale=C --wal-segsize=1");
   start();
 }
 
@@ -66,6 +86,7 @@ Cluster::Cluster(const std::string& kept) : directory_(parent_directory()) {
 }
 
 Cluster::~Cluster() {
+  if (directory_.path().empty()) return;
   try {
     crash();
   } catch (const std::exception&) {
@@ -79,18 +100,23 @@ std::string Cluster::url(const std::string& database, const std::string& user) c
 
 void Cluster::start() {
   const std::string fsync = wants_durability() ? "on" : "off";
-  shell_of_postgres(postgres_bin() + "/pg_ctl -D " + data() + " -w -o \"-c listen_addresses= " +
-                    "-c fsync=" + fsync + " -k " + directory_.path() + "\" start");
+  shell_of_postgres(postgres_bin() + "/pg_ctl -D " + data() +
+                    " -W -o \"-c listen_addresses= " + "-c max_connections=300 -c fsync=" + fsync +
+                    " -k " + directory_.path() + "\" start");
+  await("start", [&] { return told_by_server(data(), 8).starts_with("ready"); });
 }
 
-void Cluster::crash() { stop("immediate"); }
+void Cluster::crash() { stop(SIGQUIT); }
 
-void Cluster::stop(const std::string& mode) {
-  shell_of_postgres(postgres_bin() + "/pg_ctl -D " + data() + " -m " + mode + " -w stop");
+void Cluster::stop(int signal) {
+  const std::string process = told_by_server(data(), 1);
+  if (process.empty() || kill(std::stoi(process), signal) != 0)
+    throw std::runtime_error("PostgreSQL does not run");
+  await("stop", [&] { return told_by_server(data(), 1).empty(); });
 }
 
 void Cluster::keep(const std::string& place) {
-  stop("fast");
+  stop(SIGINT);
   const std::string unfinished = place + "." + random_hex(8);
   std::filesystem::create_directories(std::filesystem::path(place).parent_path());
   shell("cp -a " + data() + " " + unfinished);

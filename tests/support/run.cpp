@@ -47,7 +47,7 @@ TempDirectory::TempDirectory(const std::string& parent) {
 
 TempDirectory::~TempDirectory() {
   std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
+  if (!path_.empty()) std::filesystem::remove_all(path_, ignored);
 }
 
 }  // namespace sandgate::test

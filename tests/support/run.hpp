@@ -1,5 +1,6 @@
 #pragma once
 #include <future>
+#include <utility>
 
 #include "gateway/core/async.hpp"
 
@@ -33,11 +34,20 @@ class TempDirectory {
  public:
   explicit TempDirectory(const std::string& parent = "");
   ~TempDirectory();
-  TempDirectory(const TempDirectory&) = delete;
-  TempDirectory& operator=(const TempDirectory&) = delete;
+  TempDirectory(TempDirectory&& other) noexcept : path_(std::exchange(other.path_, "")) {}
+  TempDirectory& operator=(TempDirectory&&) = delete;
+  // One that another process left.
+  static TempDirectory left_at(std::string path) { return TempDirectory(Left{std::move(path)}); }
+  // Nobody deletes it any more.
+  void leave() && { path_.clear(); }
   const std::string& path() const { return path_; }
 
  private:
+  struct Left {
+    std::string path;
+  };
+  explicit TempDirectory(Left left) : path_(std::move(left.path)) {}
+
   std::string path_;
 };
 

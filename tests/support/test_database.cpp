@@ -1,6 +1,7 @@
 #include "tests/support/test_database.hpp"
 
 #include <filesystem>
+#include <fstream>
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/migrate.hpp"
@@ -12,6 +13,10 @@ namespace sandgate::test {
 namespace {
 
 constexpr const char* kMigrated = "migrated";
+// Holds the directory of the shared cluster while there is one.
+constexpr const char* kShared = SANDGATE_TEST_CLUSTERS "/shared";
+
+int own_clusters_wanted = 0;
 
 void administer(const Cluster& cluster, const std::string& sql) {
   pqxx::connection connection(cluster.url("postgres"));
@@ -35,9 +40,33 @@ std::string migrated_cluster() {
   return place;
 }
 
-Cluster& cluster() {
+Cluster& own_cluster() {
   static Cluster cluster(migrated_cluster());
   return cluster;
+}
+
+std::string shared_directory() {
+  std::string directory;
+  std::getline(std::ifstream(kShared), directory);
+  return directory;
+}
+
+// Never destroyed: the shared cluster is not this program's to stop.
+Cluster* shared_cluster() {
+  const std::string directory = shared_directory();
+  static Cluster* cluster = std::filesystem::exists(directory + "/data/postmaster.pid")
+                                ? new Cluster(Cluster::left_at(directory))
+                                : nullptr;
+  return cluster;
+}
+
+Cluster& cluster() {
+  return own_clusters_wanted == 0 && shared_cluster() ? *shared_cluster() : own_cluster();
+}
+
+Cluster& cluster_to_stop() {
+  if (own_clusters_wanted == 0) throw std::logic_error("others need this cluster: OwnCluster");
+  return own_cluster();
 }
 
 // Two databases are of two installations, though both are copies.
@@ -48,14 +77,15 @@ void set_apart(const std::string& url) {
 
 }  // namespace
 
-TestDatabase::TestDatabase(Schema schema, Owner owner) : name_("t" + random_hex(8)) {
+TestDatabase::TestDatabase(Schema schema, Owner owner)
+    : cluster_(cluster()), name_("t" + random_hex(8)) {
   const std::string role = owner == Owner::superuser ? "sandgate" : name_ + "_owner";
   // What a copy contains would be the superuser's.
   const bool is_copy = schema == Schema::migrated && owner == Owner::superuser;
-  if (owner == Owner::ordinary) administer(cluster(), "CREATE ROLE " + role + " LOGIN");
-  administer(cluster(), "CREATE DATABASE " + name_ + " OWNER " + role +
-                            (is_copy ? std::string(" TEMPLATE ") + kMigrated : ""));
-  url_ = cluster().url(name_, role);
+  if (owner == Owner::ordinary) administer(cluster_, "CREATE ROLE " + role + " LOGIN");
+  administer(cluster_, "CREATE DATABASE " + name_ + " OWNER " + role +
+                           (is_copy ? std::string(" TEMPLATE ") + kMigrated : ""));
+  url_ = cluster_.url(name_, role);
   if (is_copy) set_apart(url_);
   database_ = std::make_unique<Database>(Database::Options{.url = url_, .connections = 2});
   if (schema == Schema::migrated && !is_copy) run(migrate(*database_, shipped_migrations()));
@@ -64,13 +94,31 @@ TestDatabase::TestDatabase(Schema schema, Owner owner) : name_("t" + random_hex(
 TestDatabase::~TestDatabase() {
   database_.reset();
   try {
-    administer(cluster(), "DROP DATABASE " + name_ + " WITH (FORCE)");
+    administer(cluster_, "DROP DATABASE " + name_ + " WITH (FORCE)");
   } catch (const pqxx::failure&) {
-    // The cluster goes away with the program anyway.
+    // The cluster goes away sooner or later anyway.
   }
 }
 
-void TestDatabase::stop_cluster() { cluster().crash(); }
-void TestDatabase::start_cluster() { cluster().start(); }
+void TestDatabase::stop_cluster() { cluster_to_stop().crash(); }
+void TestDatabase::start_cluster() { cluster_to_stop().start(); }
+
+OwnCluster::OwnCluster() { ++own_clusters_wanted; }
+OwnCluster::~OwnCluster() { --own_clusters_wanted; }
+
+void start_shared_cluster() {
+  stop_shared_cluster();  // of a run that was killed
+  Cluster cluster(migrated_cluster());
+  std::ofstream file(kShared);
+  if (!(file << cluster.directory() << std::endl))
+    throw std::runtime_error(std::string("cannot write ") + kShared);
+  std::move(cluster).leave();
+}
+
+void stop_shared_cluster() {
+  const std::string directory = shared_directory();
+  std::filesystem::remove(kShared);
+  if (!directory.empty()) Cluster::left_at(directory);
+}
 
 }  // namespace sandgate::test
