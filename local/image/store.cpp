@@ -5,6 +5,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 
 #include "gateway/core/files.hpp"
@@ -27,6 +29,13 @@ std::optional<ImageInfo> described(const std::string& text) {
   } catch (const std::exception&) {
     return std::nullopt;
   }
+}
+
+// Only what the system says is not there is missing: a process out of descriptors opens nothing.
+Error unopened(const std::string& name, int number) {
+  if (number == ENOENT) return Error::not_found("image", name);
+  return Error(ErrorCode::no_capacity,
+               "image '" + name + "' cannot be opened: " + std::strerror(number));
 }
 
 }  // namespace
@@ -70,7 +79,7 @@ ImageStore::ImageStore(std::string directory) : directory_(std::move(directory))
 ImageInfo ImageStore::read(const std::string& name) const {
   if (!is_image_name(name)) throw Error::not_found("image", name);
   const auto text = read_text_file(directory_ + "/names/" + name);
-  if (!text) throw Error::not_found("image", name);
+  if (!text) throw unopened(name, errno);
   if (auto info = described(*text)) return *std::move(info);
   throw Error(ErrorCode::not_found,
               "image '" + name + "' has a broken description: remove it, and make it again");
@@ -117,12 +126,12 @@ OpenImage ImageStore::open_tree(ImageInfo info) const {
   const std::string path = tree_path(info.digest);
   OpenImage image{std::move(info), {}, {}};
   image.lease.reset(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!image.lease || flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0) {
+  if (!image.lease) throw unopened(image.info.name, errno);
+  if (flock(image.lease.get(), LOCK_SH | LOCK_NB) != 0)
     throw Error::not_found("image", image.info.name);  // it is being removed
-  }
   // Open the path again: a collection may have moved the tree before the lock was taken.
   image.root.reset(::open(path.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!image.root) throw Error::not_found("image", image.info.name);
+  if (!image.root) throw unopened(image.info.name, errno);
   return image;
 }
 

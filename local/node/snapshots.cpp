@@ -8,6 +8,7 @@
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/disk_flush.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -21,8 +22,7 @@ Error snapshot_error(const std::string& id, const StepError& failure) {
   if (failure.number == ECANCELED) return Error::not_found("sandbox", id);
   if (failure.number == EEXIST) return Error(ErrorCode::conflict, "this snapshot is being made");
   // EIO: writeback to the disk image failed for lack of space.
-  const bool full = failure.number == ENOSPC || failure.number == EDQUOT || failure.number == EIO;
-  return Error(full ? ErrorCode::no_capacity : ErrorCode::internal,
+  return Error(failure.number == EIO ? ErrorCode::no_capacity : failure_code(failure),
                std::string("the snapshot could not be made: ") + std::strerror(failure.number));
 }
 
