@@ -48,6 +48,7 @@ void print_details(const Console& console, const Json& sandbox) {
   const bool has_ended = cell(sandbox, "/ended_at") != "-";
   line(has_ended ? "ended" : "expires",
        time_cell(sandbox, has_ended ? "/ended_at" : "/expires_at"));
+  if (sandbox.contains("ended_reason")) line("reason", text("/ended_reason"));
   line("price", text("/cost/estimated_per_hour") + " " + text("/cost/currency") + " per hour");
   if (sandbox.contains("metadata") && !sandbox["metadata"].empty())
     line("metadata", printable(sandbox["metadata"].dump()));

@@ -12,6 +12,7 @@ namespace {
 constexpr std::chrono::seconds kLastRounds{30};
 // Six minutes where each fails at once, ten where the backend is at work on an archive.
 constexpr int kBudgetPauseTries = 12;
+constexpr std::string_view kBudget = "budget";  // why it ends
 constexpr size_t kEndsAtOnce = 4;
 constexpr int kReadInARound = 500;  // rows; the rest in the next ones, the most urgent first
 
@@ -63,7 +64,7 @@ void BudgetEnforcer::send(const TenantId& tenant, const SandboxId& id,
 Task<void> BudgetEnforcer::end_charge(Halt halt) {
   if (parts_.outage && parts_.outage->has(halt.sandbox)) co_return;
   auto work = [this, id = halt.sandbox](pqxx::work& tx) {
-    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = std::string(kBudget)});
     if (stopping) lifecycle_.end_charge(tx, id);
     return stopping;
   };
@@ -107,7 +108,7 @@ Task<void> BudgetEnforcer::end(Cover cover, Covers known, Time asked) {
   if (covers() != known) co_return;  // the database was asked meanwhile
   log::info("a sandbox is ended with what is set aside for it: the database is away",
             {{"sandbox", cover.sandbox.value}, {"budget", cover.budget}});
-  auto killing = lifecycle_.kill(cover.tenant, cover.sandbox, asked);
+  auto killing = lifecycle_.kill(cover.tenant, cover.sandbox, asked, kBudget);
   co_await std::move(killing);
 }
 
@@ -118,7 +119,7 @@ Task<void> BudgetEnforcer::stop(Halt halt) {
   if (done) co_return;
   log::info("a sandbox is ended with its budget",
             {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
-  co_await lifecycle_.kill(halt.tenant, halt.sandbox);
+  co_await lifecycle_.kill(halt.tenant, halt.sandbox, std::nullopt, kBudget);
 }
 
 Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {

@@ -24,6 +24,8 @@
 
 namespace sandgate {
 
+inline constexpr std::string_view kKilled = "killed";  // the ended_reason of an end by a call
+
 // How a request to end a sandbox turned out.
 enum class EndResult {
   ended,
@@ -67,7 +69,9 @@ class Lifecycle {
   // Ends a sandbox in any state. Throws not_found. The charge ends at `asked` (default: now), so
   // that a slow backend costs the tenant nothing. While the database is away, the end and its time
   // are kept in the outage journal, and the backend is asked to kill the sandbox all the same.
-  Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt);
+  // `reason`: as SandboxRecord::ended_reason, a literal.
+  Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt,
+                       std::string_view reason = kKilled);
   // As kill(), for a sandbox that no response ever named: not even its create is charged.
   Task<EndResult> end_untold(TenantId tenant, SandboxId id);
   // Sets the TTL, counted from now. Waits for a pause or resume under way. Throws not_found,
@@ -77,7 +81,8 @@ class Lifecycle {
   // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
   // the outage journal while the database is away. `ahead` was begun before and told the counters.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted,
-                       std::shared_ptr<EndAhead> ahead = nullptr);
+                       std::shared_ptr<EndAhead> ahead = nullptr,
+                       std::string_view reason = kKilled);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
   // this process. An end whose counters the backend reports is recorded as an end, unless nobody
   // asked for it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at
@@ -153,7 +158,7 @@ class Lifecycle {
   // After a try in vain to end the sandbox.
   void plan_next(pqxx::work& tx, const SandboxRecord& stopping);
   // Row to `stopping`, then backend, then row to its end.
-  Task<EndResult> end_in_steps(SandboxRecord known, Time at);
+  Task<EndResult> end_in_steps(SandboxRecord known, Time at, std::string_view reason);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
   // While the database is away, for a sandbox whose end is in the journal: kill_while_away() kills
   // it and adds to the journal when it was gone, end_again() does so unless it was gone before.
@@ -172,8 +177,8 @@ class Lifecycle {
   // After a failure that a death would explain: asks a backend that notices deaths, so that the row
   // tells of it before the sweep.
   Task<void> look_for_death(TenantId tenant, SandboxId id);
-  // The row's state, or `stopped` when this process knows of its end. Empty: not found or unknown.
-  Task<std::optional<SandboxState>> state_of(TenantId tenant, SandboxId id);
+  // The row, as `stopped` when this process knows of its end. Empty: not found or unknown.
+  Task<std::optional<SandboxRecord>> as_known(TenantId tenant, SandboxId id);
   // A conflict when the sandbox has ended and that may explain the failure; else the failure.
   Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);

@@ -12,22 +12,24 @@ bool is_prompt(const Meter::Measured& counted, Time asked) {
 
 }  // namespace
 
-Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked) {
+Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Time> asked,
+                                std::string_view reason) {
   const Time at = asked.value_or(parts_.clock.now());
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return co_await end_again(id);
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
-  auto work = [this, at, known]() -> Task<EndResult> {
+  auto work = [this, at, known, reason]() -> Task<EndResult> {
     auto under_way = prompt_ends_.begin(known->record.id);
     const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
     const auto executor = co_await asio::this_coro::executor;
-    const auto ahead = write_ahead(deployment, known->record, at, executor);
+    const auto ahead =
+        reason == kKilled ? write_ahead(deployment, known->record, at, executor) : nullptr;
     auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     const bool is_first = counted && counted->sampled_at >= at;
     if (ahead) ahead->tell(is_first && is_prompt(*counted, at) ? counted : std::nullopt);
     if (is_first) {
-      co_await write_end(known->record, at, *counted, ahead);
+      co_await write_end(known->record, at, *counted, ahead, reason);
       co_return EndResult::ended;
     }
     if (counted) {
@@ -36,7 +38,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
       co_await note_gone(known->record.id, "it ended by itself");
       co_return EndResult::ended;
     }
-    co_return co_await end_in_steps(known->record, at);
+    co_return co_await end_in_steps(known->record, at, reason);
   };
   co_return co_await uncancelled(std::move(work));
 }
@@ -45,7 +47,7 @@ Task<EndResult> Lifecycle::end_again(SandboxId id) {
   if (parts_.outage->says_gone(id)) co_return EndResult::ended;
   const auto seen = parts_.cache.last_seen(id);
   if (!seen) co_return EndResult::stopping;
-  EndIntention again{seen->record.tenant, id, parts_.clock.now(), "killed", {}, {}, {}};
+  EndIntention again{seen->record.tenant, id, parts_.clock.now(), std::string(kKilled), {}, {}, {}};
   auto work = [this, seen, again] { return kill_while_away(seen->record, again); };
   co_return co_await uncancelled(std::move(work));
 }
@@ -54,16 +56,16 @@ Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return co_await end_again(id);
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
-  auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan); };
+  auto work = [this, known] { return end_in_steps(known->record, Meter::kNeverBegan, kKilled); };
   co_return co_await uncancelled(std::move(work));
 }
 
-Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
+Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at, std::string_view reason) {
   const SandboxId id = known.id;
   const auto counters = co_await last_reading(known);
   using Stopping = std::pair<std::optional<SandboxRecord>, Try>;
-  auto transaction = [this, id, at, counters](pqxx::work& tx) {
-    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = "killed"});
+  auto transaction = [this, id, at, counters, reason](pqxx::work& tx) {
+    auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = std::string(reason)});
     if (!stopping) return Stopping(sandbox_rows::find(tx, id), Try::extra);
     end_charge(tx, id, at, counters);
     return Stopping(std::move(stopping), Try::due);
@@ -72,7 +74,7 @@ Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at) {
   const auto outcome = co_await attempt(std::move(writing));
   if (const Error* error = std::get_if<Error>(&outcome)) {
     if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-    EndIntention intention{known.tenant, id, at, "killed", {}, counters, {}};
+    EndIntention intention{known.tenant, id, at, std::string(reason), {}, counters, {}};
     co_return co_await end_without_database(std::move(known), std::move(intention));
   }
   const auto& [record, kind] = std::get<0>(outcome);
@@ -108,24 +110,30 @@ Task<bool> Lifecycle::write_at_once(SandboxId id, Time at, Meter::Measured count
 }
 
 Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured counted,
-                                std::shared_ptr<EndAhead> ahead) {
+                                std::shared_ptr<EndAhead> ahead, std::string_view reason) {
   const SandboxId id = gone.id;
   // An end in the journal has the more exact time.
   if (parts_.outage && parts_.outage->has(id)) co_return;
-  auto in_steps = [this, id, at, counted](pqxx::work& tx) {
-    if (sandbox_rows::set_stopping(tx, id, {.reason = "killed"})) end_charge(tx, id, at, counted);
+  auto in_steps = [this, id, at, counted, reason](pqxx::work& tx) {
+    if (sandbox_rows::set_stopping(tx, id, {.reason = std::string(reason)}))
+      end_charge(tx, id, at, counted);
     end_row(tx, id, counted.sampled_at);
     return true;
   };
-  auto writing_at_once = write_at_once(id, at, counted, std::move(ahead));
-  auto outcome = co_await attempt(std::move(writing_at_once));
+  Outcome<bool> outcome = false;
+  // The one statement is for ends by a call.
+  if (reason == kKilled) {
+    auto writing_at_once = write_at_once(id, at, counted, std::move(ahead));
+    outcome = co_await attempt(std::move(writing_at_once));
+  }
   if (const bool* done = std::get_if<bool>(&outcome); done && !*done) {
     auto writing = parts_.database.run(std::move(in_steps));
     outcome = co_await attempt(std::move(writing));
   }
   if (const Error* error = std::get_if<Error>(&outcome)) {
     if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
-    EndIntention intention{gone.tenant, id, at, "killed", {}, counted, counted.sampled_at};
+    EndIntention intention{gone.tenant,       id, at, std::string(reason), {}, counted,
+                           counted.sampled_at};
     co_await parts_.outage->remember(std::move(intention));
     co_return parts_.cache.forget(id);
   }

@@ -45,10 +45,10 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
   }
   for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
     co_await look_for_death(tenant, id);
-    auto reading = state_of(tenant, id);
-    const auto state = co_await std::move(reading);
-    if (!state) co_return failure;
-    if (*state != SandboxState::running) co_return wrong_state(*state);
+    auto reading = as_known(tenant, id);
+    const auto known = co_await std::move(reading);
+    if (!known) co_return failure;
+    if (known->state != SandboxState::running) co_return wrong_state(*known);
     if (looks > 1) co_await sleep_for(kLookPause);
   }
   co_return failure;
@@ -66,25 +66,27 @@ Task<void> Lifecycle::look_for_death(TenantId tenant, SandboxId id) {
   co_await attempt(std::move(asking));
 }
 
-Task<std::optional<SandboxState>> Lifecycle::state_of(TenantId tenant, SandboxId id) {
-  if (parts_.outage && parts_.outage->has(tenant, id)) co_return SandboxState::stopped;
+Task<std::optional<SandboxRecord>> Lifecycle::as_known(TenantId tenant, SandboxId id) {
+  if (parts_.outage && parts_.outage->has(tenant, id))
+    co_return SandboxRecord{.state = SandboxState::stopped};
   // Before reading the row, which shows an end that is over by then.
   const bool ending = prompt_ends_.has(id);
   auto getting = get(std::move(tenant), std::move(id));
   const auto found = co_await attempt(std::move(getting));
   const auto* known = std::get_if<CachedSandboxPtr>(&found);
   if (!known) co_return std::nullopt;
-  const SandboxState state = (*known)->record.state;
-  co_return ending && !is_ending(state) ? SandboxState::stopped : state;
+  SandboxRecord record = (*known)->record;
+  if (ending && !is_ending(record.state)) record.state = SandboxState::stopped;
+  co_return record;
 }
 
 Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
   const bool may_be_its_end = failure.code == ErrorCode::not_found ||
                               failure.code == ErrorCode::unavailable || is_stateless(failure);
   if (!may_be_its_end) co_return failure;
-  auto reading = state_of(std::move(tenant), std::move(id));
-  const auto state = co_await std::move(reading);
-  if (state && is_ending(*state)) co_return wrong_state(*state);
+  auto reading = as_known(std::move(tenant), std::move(id));
+  const auto known = co_await std::move(reading);
+  if (known && is_ending(known->state)) co_return wrong_state(*known);
   co_return failure;
 }
 
@@ -101,9 +103,9 @@ Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failur
   auto judging = judge_end(tenant, id, std::move(failure));
   Error told = co_await std::move(judging);
   if (!is_stateless(told)) co_return told;
-  auto reading = state_of(std::move(tenant), std::move(id));
-  const auto state = co_await std::move(reading);
-  if (state) told.details["state"] = to_string(*state);
+  auto reading = as_known(std::move(tenant), std::move(id));
+  const auto known = co_await std::move(reading);
+  if (known) told.details["state"] = to_string(known->state);
   co_return told;
 }
 

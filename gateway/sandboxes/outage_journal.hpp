@@ -22,7 +22,7 @@ struct EndIntention {
   TenantId tenant;
   SandboxId sandbox;
   Time at;  // end of the charge; see Meter::close
-  std::string reason;  // killed, failed
+  std::string reason;  // as SandboxRecord::ended_reason
   std::optional<SandboxFailure> failure;
   std::optional<Meter::Measured> counters;  // the backend's final counters
   std::optional<Time> gone_at;  // when the backend had ended it; empty: unknown

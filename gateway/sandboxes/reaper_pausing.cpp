@@ -108,7 +108,9 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   if (!error || !(is_hopeless(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
-  if (or_end || over) co_await lifecycle_.kill(tenant, id);
+  if (!or_end && !over) co_return;
+  std::string_view reason = is_due(*now) ? "expired" : "idle";
+  co_await lifecycle_.kill(tenant, id, std::nullopt, reason);
 }
 
 Task<size_t> Reaper::finish_pausing() { return take_half_paused(options_.batch, options_.ahead); }

@@ -21,6 +21,19 @@ Json backend_json(const SandboxRecord& record) {
           {"region", std::move(region)}};
 }
 
+// What is known of the end of a sandbox; empty when that is no more than its state.
+std::string end_of(const SandboxRecord& record) {
+  const std::string& reason = record.ended_reason;
+  if (reason == "killed") return "the sandbox was ended by a call";
+  if (reason == "budget") return "the sandbox was ended since its budget was used up";
+  if (reason == "expired") return "the sandbox ended when its time to live was over";
+  if (reason == "idle")
+    return "the sandbox ended after " + std::to_string(record.idle_timeout_seconds) +
+           " s without use";
+  if (reason == "failed" && record.failure) return "the sandbox failed: " + record.failure->detail;
+  return "";
+}
+
 }  // namespace
 
 std::string_view to_string(SandboxState state) {
@@ -73,13 +86,15 @@ bool is_placed_as(const SandboxRecord& record, std::string_view provider,
   return record.provider == provider && record.backend_id == backend_id;
 }
 
-Error wrong_state(SandboxState state) {
-  Error error(ErrorCode::conflict, "the sandbox is " + std::string(to_string(state)));
-  error.details = {{"state", to_string(state)}};
+Error wrong_state(SandboxState state) { return wrong_state(SandboxRecord{.state = state}); }
+
+Error wrong_state(const SandboxRecord& record) {
+  const std::string_view state = to_string(record.state);
+  const std::string end = is_ended(record.state) ? end_of(record) : "";
+  Error error(ErrorCode::conflict, end.empty() ? "the sandbox is " + std::string(state) : end);
+  error.details = {{"state", state}};
   return error;
 }
-
-Error wrong_state(const SandboxRecord& record) { return wrong_state(record.state); }
 
 Error is_being_changed() {
   Error error(ErrorCode::conflict, "others pause and resume the sandbox meanwhile: try again");
@@ -110,6 +125,7 @@ Json to_json(const SandboxRecord& record) {
   if (!record.other_currencies.empty())
     document["cost"]["other_currencies"] = record.other_currencies;
   if (record.ended_at) document["ended_at"] = to_rfc3339(*record.ended_at);
+  if (!record.ended_reason.empty()) document["ended_reason"] = record.ended_reason;
   const bool kept_is_known =
       record.state == SandboxState::paused || record.state == SandboxState::running;
   if (record.kept && kept_is_known) document["kept"] = to_string(*record.kept);

@@ -51,6 +51,7 @@ struct SandboxRecord {
 
   Time created_at, expires_at;
   std::optional<Time> ended_at;
+  std::string ended_reason;  // killed, budget, expired, idle, failed; empty until it is to end
   int64_t ttl_seconds = 0;
   int64_t max_ttl_seconds = 0;
   EndAction on_expiry = EndAction::kill;
@@ -73,7 +74,8 @@ bool begins_anew(const SandboxRecord& record, Time at);
 // deployment: several may share one vendor account under different credentials.
 bool is_placed_as(const SandboxRecord& record, std::string_view provider,
                   std::string_view backend_id);
-// Error(conflict) with the detail {"state": …}: this state does not allow the operation.
+// Error(conflict) with the detail {"state": …}: this state does not allow the operation. Of a
+// record, the message says why the sandbox has ended.
 Error wrong_state(SandboxState state);
 Error wrong_state(const SandboxRecord& record);
 // Error(conflict) with retry_after: the operation is allowed, but concurrent pauses and resumes

@@ -16,7 +16,7 @@
 namespace sandgate::sandbox_rows {
 
 struct Stop {
-  std::string reason;  // killed, expired, idle, failed
+  std::string reason;  // as SandboxRecord::ended_reason
   std::optional<SandboxFailure> failure;  // set: the sandbox ends as failed
   std::chrono::milliseconds lease{30'000};  // time for the caller before the reaper tries
   bool placed_only = false;  // skips rows that are still creating

@@ -80,7 +80,7 @@ std::string columns() {
          sql_micros("ended_at") +
          ", ttl_seconds, max_ttl_seconds, on_expiry, kill_once_resumed, idle_timeout_seconds, "
          "on_idle, auto_resume,"
-         " failure_code, failure_detail, array_to_json(planned), kept,"
+         " failure_code, failure_detail, stop_reason, array_to_json(planned), kept,"
          " array_to_json(other_currencies), sandbox.xmin::text::bigint";
 }
 
@@ -116,6 +116,7 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.auto_resume = fields.boolean();
   const auto code = fields.maybe_text(), detail = fields.maybe_text();
   if (code) record.failure = SandboxFailure{*code, detail.value_or("")};
+  record.ended_reason = fields.text();
   record.planned = Json::parse(fields.text()).get<std::vector<std::string>>();
   if (const auto kept = fields.maybe_text()) record.kept = keeps_from(*kept);
   record.other_currencies = Json::parse(fields.text()).get<std::set<std::string>>();

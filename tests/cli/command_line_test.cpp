@@ -163,12 +163,14 @@ TEST(CommandLine, WhatIsWrongInTheWordsIsTwo) {
 TEST(CommandLine, AnEndedSandboxHasItsEnd) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(200, R"({"id":"sb1","state":"stopped",
-      "expires_at":"2026-11-20T09:00:00.000000Z","ended_at":"2026-11-20T08:00:00.000000Z"})");
+      "expires_at":"2026-11-20T09:00:00.000000Z","ended_at":"2026-11-20T08:00:00.000000Z",
+      "ended_reason":"idle"})");
   });
   testing::internal::CaptureStdout();
   EXPECT_EQ(run(server.url(), {"show", "sb1"}), 0);
   const std::string text = testing::internal::GetCapturedStdout();
-  EXPECT_NE(text.find("ended       2026-11-20 08:00:00Z\n"), std::string::npos) << text;
+  EXPECT_NE(text.find("ended       2026-11-20 08:00:00Z\nreason      idle\n"), std::string::npos)
+      << text;
   EXPECT_EQ(text.find("expires"), std::string::npos);
 }
 

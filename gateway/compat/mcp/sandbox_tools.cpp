@@ -5,7 +5,8 @@ namespace {
 
 constexpr std::string_view kSummary = R"({
   "sandbox_id": {"type": "string"}, "state": {"type": "string"}, "profile": {"type": "string"},
-  "created_at": {"type": "string"}, "expires_at": {"type": ["string", "null"]}})";
+  "created_at": {"type": "string"}, "expires_at": {"type": ["string", "null"]},
+  "ended_reason": {"type": "string"}})";
 
 std::string profile_of(const Json& sandbox) {
   const Json& profile = sandbox.at("profile");
@@ -14,11 +15,14 @@ std::string profile_of(const Json& sandbox) {
 }
 
 Json summary(const Json& sandbox) {
-  return {{"sandbox_id", sandbox.at("id")},
-          {"state", sandbox.at("state")},
-          {"profile", profile_of(sandbox)},
-          {"created_at", sandbox.at("created_at")},
-          {"expires_at", sandbox.value("expires_at", Json())}};
+  Json summary{{"sandbox_id", sandbox.at("id")},
+               {"state", sandbox.at("state")},
+               {"profile", profile_of(sandbox)},
+               {"created_at", sandbox.at("created_at")},
+               {"expires_at", sandbox.value("expires_at", Json())}};
+  if (const auto reason = sandbox.find("ended_reason"); reason != sandbox.end())
+    summary["ended_reason"] = *reason;
+  return summary;
 }
 
 Plan plan_create(const Json& given) {

@@ -138,7 +138,7 @@ def test_further_sandboxes_are_made_listed_used_and_ended():
     assert session.call("sandbox_kill", sandbox_id=other) == {"state": "stopped", "sandbox_id": other}
     assert session.call("sandbox_kill")["sandbox_id"] == own
     assert session.refused("sandbox_kill")["code"] == "not_found"
-    assert session.call("sandbox_list", state="stopped")["sandboxes"]
+    assert session.call("sandbox_list", state="stopped")["sandboxes"][0]["ended_reason"] == "killed"
     again = session.call("run_command", command="ls")
     assert again["new_sandbox"] is True and again["sandbox_id"] != own and "who" not in again["stdout"]
 

@@ -1,0 +1,94 @@
+#include <gtest/gtest.h>
+
+#include "gateway/sandboxes/budget_enforcer.hpp"
+#include "tests/sandboxes/pausing_world.hpp"
+#include "tests/sandboxes/paying_replica.hpp"
+
+// Why a sandbox ended, as it is shown and as calls on it are told.
+namespace sandgate::test {
+namespace {
+
+using std::chrono::seconds;
+
+std::string shown(World& world, const SandboxRecord& box) {
+  return to_json(world.row(box.id)).value("ended_reason", "none");
+}
+
+std::string told(World& world, const SandboxRecord& box) {
+  CachedAccess access(world.replica.lifecycle, world.replica.activity);
+  const http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};
+  try {
+    run(access.open(caller, box.id.value, Verb::exec));
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::conflict);
+    EXPECT_EQ(error.details.value("state", ""), to_string(world.row(box.id).state));
+    return error.what();
+  }
+  return "";
+}
+
+TEST(EndedReasons, ACallIsOneAndALivingSandboxHasNone) {
+  World world;
+  const SandboxRecord box = world.create();
+  EXPECT_EQ(shown(world, box), "none");
+  run(world.replica.lifecycle.kill(world.tenant, box.id));
+  EXPECT_EQ(shown(world, box), "killed");
+  EXPECT_EQ(told(world, box), "the sandbox was ended by a call");
+}
+
+TEST(EndedReasons, TimeAndIdlenessAreToldApart) {
+  World world;
+  const SandboxRecord idle = world.create([](Profile& p) { p.idle_timeout_seconds = 300; });
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
+  EXPECT_EQ(run(world.replica.reaper().end_idle()), 1u);
+  EXPECT_EQ(shown(world, idle), "idle");
+  EXPECT_EQ(told(world, idle), "the sandbox ended after 300 s without use");
+  const SandboxRecord old = world.create();
+  EXPECT_EQ(run(world.replica.reaper(seconds(601)).expire()), 1u);
+  EXPECT_EQ(shown(world, old), "expired");
+  EXPECT_EQ(told(world, old), "the sandbox ended when its time to live was over");
+}
+
+using PausingEnds = PausingWorld;
+
+TEST_F(PausingEnds, OneThatWasToBePausedAndCouldNotEndsForWhatItWasToBePaused) {
+  world.a->fail_states(FakeProvider::Fault::error, ErrorCode::unsupported);
+  const auto pauses = [](Profile& p) {
+    p.idle_timeout_seconds = 300;
+    p.on_idle = p.on_expiry = EndAction::pause;
+  };
+  const SandboxRecord old = world.create(pauses);
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '1 minute' RETURNING id");
+  run(world.replica.reaper().pause_due());
+  EXPECT_EQ(shown(world, old), "expired");
+  const SandboxRecord idle = world.create(pauses);
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' WHERE id = '" +
+            idle.id.value + "' RETURNING id");
+  run(world.replica.reaper().pause_due());
+  EXPECT_EQ(shown(world, idle), "idle");
+}
+
+TEST(EndedReasons, ALossSaysWhatFailed) {
+  World world;
+  const SandboxRecord box = world.create();
+  run(world.replica.lifecycle.note_gone(box.id, "it died"));
+  EXPECT_EQ(shown(world, box), "failed");
+  EXPECT_EQ(told(world, box), "the sandbox failed: it died");
+}
+
+TEST(EndedReasons, ABudgetIsNoCall) {
+  World world;
+  PayingReplica replica(world);
+  for (const OnExceeded action : {OnExceeded::kill, OnExceeded::pause}) {
+    replica.put(world.tenant, "9", action);
+    const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
+    replica.put(world.tenant, "0", action);
+    BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);  // which can pause nothing
+    run(enforcer.enforce());
+    EXPECT_EQ(shown(world, box), "budget") << to_string(action);
+    EXPECT_EQ(told(world, box), "the sandbox was ended since its budget was used up");
+  }
+}
+
+}  // namespace
+}  // namespace sandgate::test
