@@ -48,10 +48,7 @@ Json table_in(const Request& request) {
   return parse_json(request.body);
 }
 
-Json Request::json_or_empty() const {
-  Json value = body.empty() ? Json() : json();
-  return value.is_null() ? Json::object() : value;
-}
+Json Request::json_or_empty() const { return body.empty() ? Json::object() : json(); }
 
 const TenantId& Request::tenant() const {
   require_tenant(caller);

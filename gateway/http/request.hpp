@@ -49,7 +49,7 @@ struct Request {
   void decode_target();
   // Parses the body as JSON. Throws Error(invalid), also if it is empty.
   Json json() const;
-  // Like json(), but a missing body or null reads as {}.
+  // Like json(), but a missing body reads as {}.
   Json json_or_empty() const;
   // The tenant the call acts for. Throws Error(invalid) if an operator names none.
   const TenantId& tenant() const;

@@ -39,6 +39,12 @@ int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64
   return seconds.value_or(fallback);
 }
 
+// To E2B, null is a body without members.
+Json body_of(const http::Request& request) {
+  Json body = request.json_or_empty();
+  return body.is_null() ? Json::object() : body;
+}
+
 // Checked before a paused sandbox is resumed: after a failed call it would keep running.
 void check_time(const SandboxRecord& record, int64_t seconds) {
   if (seconds > record.max_ttl_seconds)
@@ -168,7 +174,7 @@ Task<http::Response> Control::set_timeout(http::Request& request) {
 }
 
 Task<http::Response> Control::refresh(http::Request& request) {
-  const int64_t asked = seconds_of(request.json_or_empty(), "duration", 0, kLeastRefresh);
+  const int64_t asked = seconds_of(body_of(request), "duration", 0, kLeastRefresh);
   const int64_t seconds = std::clamp(asked, kLeastRefresh, kMostRefresh);
   co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
@@ -176,7 +182,7 @@ Task<http::Response> Control::refresh(http::Request& request) {
 }
 
 Task<http::Response> Control::pause(http::Request& request) {
-  const Json body = request.json_or_empty();
+  const Json body = body_of(request);
   DocumentReader reader(body);
   const bool memory = reader.boolean("memory").value_or(true);
   reader.finish_or_throw();
@@ -202,7 +208,7 @@ Task<void> Control::wake(const http::Request& request, int64_t seconds) {
 }
 
 Task<http::Response> Control::resume(http::Request& request) {
-  const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kOldTimeout);
+  const int64_t seconds = seconds_of(body_of(request), "timeout", 0, kOldTimeout);
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::running) throw wrong_state(record);
   co_await wake(request, seconds);
@@ -210,7 +216,7 @@ Task<http::Response> Control::resume(http::Request& request) {
 }
 
 Task<http::Response> Control::connect(http::Request& request) {
-  const int64_t seconds = seconds_of(request.json_or_empty(), "timeout", 0, kTimeout);
+  const int64_t seconds = seconds_of(body_of(request), "timeout", 0, kTimeout);
   const SandboxRecord record = co_await shown(request);
   const bool runs = record.state == SandboxState::running;
   if (runs)
@@ -249,7 +255,7 @@ Task<Json> Control::take_over(http::Request request, Json copy, int64_t seconds,
 }
 
 Task<http::Response> Control::fork(http::Request& request) {
-  const Json body = request.json_or_empty();
+  const Json body = body_of(request);
   DocumentReader reader(body);
   const int64_t seconds = reader.integer("timeout", 1, kMaxSeconds).value_or(kTimeout);
   const int64_t count = reader.integer("count", 1, kMostForks).value_or(1);
