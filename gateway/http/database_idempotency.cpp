@@ -55,7 +55,10 @@ Look read_row(pqxx::work& tx, const Run& run) {
   if (rows.empty()) return {};
   const auto& row = rows[0];
   if (row["body_hash"].as<std::string>() != run.call.body_hash)
-    throw Error(ErrorCode::conflict, "this Idempotency-Key was used with another request");
+    throw Error(
+        ErrorCode::conflict,
+        "this Idempotency-Key was used with another request; to be the same, its body has to be so "
+        "byte for byte");
   if (row["state"].as<std::string>() == "done") {
     if (row["body"].is_null()) throw Error(ErrorCode::conflict, std::string(kNotKept));
     return {Look::answered,
