@@ -39,6 +39,15 @@ bool any_item(std::string_view header, Matches matches) {
   }
 }
 
+std::optional<Time> date_in(std::optional<std::string_view> header) {
+  return header ? http::date_from(*header, SystemClock().now()) : std::nullopt;
+}
+
+// Dates of headers have no fractions of a second.
+bool is_younger(const FileEntry& entry, Time date) {
+  return entry.modified_at >= date + std::chrono::seconds(1);
+}
+
 }  // namespace
 
 Json to_json(const FileEntry& entry) {
@@ -77,17 +86,29 @@ bool names_tag_strongly(std::string_view header, std::string_view tag) {
 Conditions::Conditions(const http::Headers& headers)
     : match(headers.list("If-Match")),
       none_match(headers.list("If-None-Match")),
+      modified_since(headers.find("If-Modified-Since")),
       unmodified_since(headers.find("If-Unmodified-Since")) {}
 
 bool Conditions::expect(const std::optional<FileEntry>& there) const {
   if (match) return there && names_tag_strongly(*match, entity_tag(*there));
-  const auto date =
-      unmodified_since ? http::date_from(*unmodified_since, SystemClock().now()) : std::nullopt;
-  return !date || !there || there->modified_at < *date + std::chrono::seconds(1);
+  const auto date = date_in(unmodified_since);
+  return !date || !there || !is_younger(*there, *date);
 }
 
 bool Conditions::allow_write(const std::optional<FileEntry>& there) const {
   return expect(there) && !(none_match && there && names_tag(*none_match, entity_tag(*there)));
+}
+
+bool Conditions::is_known(const FileEntry& there) const {
+  if (none_match) return names_tag(*none_match, entity_tag(there));
+  const auto date = date_in(modified_since);
+  return date && !is_younger(there, *date);
+}
+
+bool names_version(std::string_view if_range, const FileEntry& there) {
+  const auto date = date_in(if_range);
+  if (!date) return names_tag_strongly(if_range, entity_tag(there));
+  return std::chrono::floor<std::chrono::seconds>(there.modified_at) == *date;
 }
 
 std::optional<AskedRange> range_from(std::string_view header) {

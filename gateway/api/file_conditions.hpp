@@ -19,23 +19,31 @@ Json to_json(const FileEntry& entry);
 std::string entity_tag(const FileEntry& entry);
 
 // Whether a list of tags contains the tag or "*": names_tag for If-None-Match (weak comparison),
-// names_tag_strongly for If-Match and If-Range (strong comparison, which a weak tag never matches).
+// names_tag_strongly for If-Match (strong comparison, which a weak tag never matches).
 bool names_tag(std::string_view header, std::string_view tag);
 bool names_tag_strongly(std::string_view header, std::string_view tag);
 
 // The conditions of a request, which must outlive this object.
 struct Conditions {
   std::optional<std::string> match, none_match;
-  std::optional<std::string_view> unmodified_since;
+  std::optional<std::string_view> modified_since, unmodified_since;
 
   explicit Conditions(const http::Headers& headers);
+  // Whether a write or removal has conditions.
   bool any() const { return match || none_match || unmodified_since; }
   // Whether the existing file (empty: none) satisfies If-Match or, without that header,
   // If-Unmodified-Since. What is no date is ignored.
   bool expect(const std::optional<FileEntry>& there) const;
   // Whether it also satisfies If-None-Match.
   bool allow_write(const std::optional<FileEntry>& there) const;
+  // Whether a reader has the existing file already, by If-None-Match or, without that header, by
+  // If-Modified-Since.
+  bool is_known(const FileEntry& there) const;
 };
+
+// Whether an If-Range names the file as it is, by a strong tag or by the date that Last-Modified
+// has.
+bool names_version(std::string_view if_range, const FileEntry& there);
 
 // A requested byte range. Multiple or malformed ranges are ignored.
 struct AskedRange {

@@ -1,6 +1,7 @@
 #include "gateway/api/file_download.hpp"
 
 #include "gateway/api/file_conditions.hpp"
+#include "gateway/http/date.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
@@ -41,6 +42,9 @@ struct Asked {
 void describe(http::Response& response, const FileEntry& entry) {
   response.content_type = "application/octet-stream";
   response.headers.emplace_back("ETag", entity_tag(entry));
+  // A program may set any time; HTTP has none that is yet to come.
+  const Time modified = std::min(entry.modified_at, SystemClock().now());
+  response.headers.emplace_back("Last-Modified", http::date_text(modified));
   response.headers.emplace_back("Accept-Ranges", "bytes");
   response.headers.emplace_back("Content-Disposition", content_disposition(entry.name));
   response.headers.emplace_back("X-Content-Type-Options", "nosniff");
@@ -125,17 +129,15 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
   if (asked.range && !asked.range->first) range.last = 0;
   FileContent file = co_await box.provider->read_file(box.backend_id, path, range);
   const FileEntry entry = file.entry;
-  const std::string tag = entity_tag(entry);
   if (!asked.conditions.expect(entry)) co_return precondition_failed(request.id);
   http::Response response;
   describe(response, entry);
-  const auto& if_none_match = asked.conditions.none_match;
-  if (if_none_match && names_tag(*if_none_match, tag)) {
+  if (asked.conditions.is_known(entry)) {
     response.status = 304;
     co_return response;
   }
   std::optional<uint64_t> length = entry.size;
-  if (asked.range && (!asked.if_range || names_tag_strongly(*asked.if_range, tag))) {
+  if (asked.range && (!asked.if_range || names_version(*asked.if_range, entry))) {
     const auto part = resolve(*asked.range, entry.size);
     if (!part) co_return not_satisfiable(entry, request.id);
     response.status = 206;

@@ -5,8 +5,8 @@
 
 namespace sandgate::api {
 
-// Answers GET or HEAD of a file, with Range, If-Range, conditions and an entity tag. The header
-// X-Sandgate-Entry holds the file's entry (ASCII JSON) and saves readers a stat call.
+// Answers GET or HEAD of a file, with Range, If-Range, conditions, an entity tag and a date. The
+// header X-Sandgate-Entry holds the file's entry (ASCII JSON) and saves readers a stat call.
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path);
 
 // 412 with code `conflict`: the file does not satisfy the request's conditions.

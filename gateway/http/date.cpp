@@ -13,6 +13,7 @@ constexpr int kYearsAhead = 50;
 constexpr int kFirstYear = 1000 - 1900;  // of four digits, as std::tm counts
 constexpr int kLeapSecond = 60;
 constexpr size_t kLongestDate = 64;
+constexpr const char* kPreferred = "%a, %d %b %Y %H:%M:%S GMT";
 
 Time time_of(std::tm parts) { return from_micros(int64_t{timegm(&parts)} * 1'000'000); }
 
@@ -52,11 +53,19 @@ Time time_near(Time now, std::tm parts) {
 
 std::optional<Time> date_from(std::string_view text, Time now) {
   const std::string date(trimmed(text));
-  for (const char* format : {"%a, %d %b %Y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"})
+  for (const char* format : {kPreferred, "%a %b %e %H:%M:%S %Y"})
     if (const auto parts = parts_of(date, format)) return time_of(*parts);
   const auto parts = parts_of(date, "%A, %d-%b-%y %H:%M:%S GMT");
   if (!parts) return std::nullopt;
   return time_near(now, *parts);
+}
+
+std::string date_text(Time at) {
+  const auto whole = std::chrono::floor<std::chrono::seconds>(at);
+  const std::time_t seconds = whole.time_since_epoch().count();
+  std::tm parts{};
+  gmtime_r(&seconds, &parts);
+  return written(parts, kPreferred);
 }
 
 }  // namespace sandgate::http

@@ -100,6 +100,27 @@ TEST(FileConditions, AFileIsExpectedNotToBeYoungerThanADate) {
       << "the tag says more";
 }
 
+TEST(FileConditions, AReaderKnowsAFileByItsTagOrElseByItsDate) {
+  const FileEntry file{.modified_at = *from_rfc3339("2026-11-22T10:00:00.7Z"), .revision = "r"};
+  const auto known = [&](const HttpFields& fields) { return conditions(fields).is_known(file); };
+  const char* same = "Sun, 22 Nov 2026 10:00:00 GMT";
+  EXPECT_FALSE(known({}));
+  EXPECT_TRUE(known({{"If-Modified-Since", same}}));
+  EXPECT_FALSE(known({{"If-Modified-Since", "Sun, 22 Nov 2026 09:59:59 GMT"}}));
+  EXPECT_FALSE(known({{"If-Modified-Since", "yesterday"}})) << "which says nothing";
+  EXPECT_FALSE(known({{"If-Modified-Since", same}, {"If-None-Match", "\"x\""}}));
+  EXPECT_TRUE(known({{"If-Modified-Since", "yesterday"}, {"If-None-Match", entity_tag(file)}}));
+}
+
+TEST(FileConditions, APartIsOfTheVersionThatIsNamed) {
+  FileEntry file{.modified_at = *from_rfc3339("2026-11-22T10:00:00.7Z"), .revision = "r"};
+  EXPECT_TRUE(names_version(entity_tag(file), file));
+  EXPECT_FALSE(names_version("\"x\"", file));
+  EXPECT_TRUE(names_version("Sun, 22 Nov 2026 10:00:00 GMT", file));
+  EXPECT_FALSE(names_version("Sun, 22 Nov 2026 10:00:01 GMT", file)) << "younger is not the same";
+  EXPECT_FALSE(names_version("Sun, 22 Nov 2026 09:59:59 GMT", file));
+}
+
 TEST(FileConditions, ANameCannotLeaveItsHeader) {
   const std::string header = content_disposition("a\"\r\nSet-Cookie: x;\xC3\xBC.txt");
   EXPECT_EQ(header.find('\n'), std::string::npos);

@@ -142,6 +142,29 @@ TEST_F(FilesApi, ReadsKeepToTheirConditions) {
   }
 }
 
+TEST_F(FilesApi, DatesDecideWithoutTags) {
+  send("PUT", "/files?path=n", "0123456789");
+  exec({{"shell", "touch -d @1700000000 n; touch -d @4000000000 late"}});
+  const std::string date = "Tue, 14 Nov 2023 22:13:20 GMT";
+  for (const char* method : {"GET", "HEAD"}) {
+    EXPECT_EQ(field(send(method, "/files?path=n"), "Last-Modified"), date);
+    const auto known = send(method, "/files?path=n", "", {{"If-Modified-Since", date}});
+    EXPECT_EQ(known.status, 304);
+    EXPECT_EQ(known.body, "");
+    EXPECT_EQ(
+        send(method, "/files?path=n", "", {{"If-Modified-Since", date}, {"If-None-Match", "\"x\""}})
+            .status,
+        200);
+  }
+  const auto part = [&](const std::string& if_range) {
+    return send("GET", "/files?path=n", "", {{"Range", "bytes=0-0"}, {"If-Range", if_range}}).body;
+  };
+  EXPECT_EQ(part(date), "0");
+  EXPECT_EQ(part("Tue, 14 Nov 2023 22:13:21 GMT"), "0123456789");
+  const std::string late = field(send("GET", "/files?path=late"), "Last-Modified");
+  EXPECT_EQ(late.find("2096"), std::string::npos) << late;
+}
+
 TEST_F(FilesApi, APartIsNotTakenForTheWhole) {
   send("PUT", "/files?path=n", "0123456789");
   const auto part = send("PUT", "/files?path=n", "x", {{"Content-Range", "bytes 0-0/10"}});

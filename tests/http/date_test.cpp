@@ -30,6 +30,13 @@ TEST(Date, AYearOfTwoDigitsIsAtMostFiftyYearsAhead) {
   EXPECT_EQ(read("Sunday, 01-Jan-40 00:00:00 GMT", late), "2040-01-01T00:00:00Z");
 }
 
+TEST(Date, IsWrittenInTheFormatOfToday) {
+  for (const char* text : {"Sun, 06 Nov 1994 08:49:37 GMT", "Wed, 31 Dec 1969 23:59:59 GMT"})
+    EXPECT_EQ(date_text(date_from(text, kNow).value()), text);
+  EXPECT_EQ(date_text(*from_rfc3339("1994-11-06T08:49:37.999999Z")),
+            "Sun, 06 Nov 1994 08:49:37 GMT");
+}
+
 TEST(Date, ALeapSecondIsTheNextMinute) {
   EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:60 GMT"), "1999-01-01T00:00:00Z");
   EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:61 GMT"), "none");
