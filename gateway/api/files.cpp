@@ -9,7 +9,9 @@
 #include "gateway/api/page.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/http/accept.hpp"
+#include "gateway/http/problem.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -115,6 +117,19 @@ Task<std::optional<FileEntry>> entry_to_remove(const OpenSandbox& box, std::stri
   co_return entry;
 }
 
+// Its boundaries would be stored with the file.
+bool is_a_form(const http::Headers& headers) {
+  constexpr std::string_view kForm = "multipart/form-data";
+  const std::string_view type = trimmed(headers.find("Content-Type").value_or(""));
+  return equal_ignoring_case(type.substr(0, kForm.size()), kForm);
+}
+
+http::Response form_refused(const std::string& request_id) {
+  const Error error =
+      Error::invalid("Content-Type", "is that of a form: send the bytes of the file themselves");
+  return http::problem(error, 415, request_id);
+}
+
 // A trailing slash denotes a directory, but backends strip it.
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
@@ -169,6 +184,7 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   if (request.headers.find("Content-Range"))
     throw Error::invalid("Content-Range", "is not allowed: a file is written whole");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  if (is_a_form(request.headers)) co_return form_refused(request.id);
   const Conditions conditions(request.headers);
   if (conditions.any()) {
     const auto there = co_await entry_at(box, path);

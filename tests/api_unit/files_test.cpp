@@ -165,6 +165,17 @@ TEST_F(FilesApi, DatesDecideWithoutTags) {
   EXPECT_EQ(late.find("2096"), std::string::npos) << late;
 }
 
+TEST_F(FilesApi, AFormIsNoFile) {
+  for (const char* type : {"multipart/form-data; boundary=x", "Multipart/Form-Data"}) {
+    const auto form = send("PUT", "/files?path=form", "--x--", {{"Content-Type", type}});
+    EXPECT_EQ(form.status, 415);
+    EXPECT_EQ(Json::parse(form.body)["code"], "invalid");
+    EXPECT_EQ(Json::parse(form.body)["fields"][0]["path"], "Content-Type");
+  }
+  EXPECT_EQ(send("GET", "/files?path=form").status, 404);
+  EXPECT_EQ(send("PUT", "/files?path=t", "x", {{"Content-Type", "multipart/mixed"}}).status, 200);
+}
+
 TEST_F(FilesApi, APartIsNotTakenForTheWhole) {
   send("PUT", "/files?path=n", "0123456789");
   const auto part = send("PUT", "/files?path=n", "x", {{"Content-Range", "bytes 0-0/10"}});
