@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
 
 #include "gateway/cli/budgets.hpp"
 #include "gateway/cli/completion.hpp"
@@ -34,14 +35,14 @@ constexpr int kUsageError = 2;
 
 // A mistyped command also leaves a required one missing, and CLI11 reports only the missing one.
 // Help requested for an unknown command would be that of its parent.
-bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
+std::optional<std::string> unknown_word(const CLI::App& app, const CLI::ParseError& error) {
   if (!dynamic_cast<const CLI::RequiredError*>(&error) &&
       !dynamic_cast<const CLI::ExtrasError*>(&error) &&
       !dynamic_cast<const CLI::CallForHelp*>(&error))
-    return false;
+    return std::nullopt;
   const std::vector<std::string> words = app.remaining(/*recurse=*/true);
   const auto unknown = std::ranges::find_if(words, [](const auto& word) { return word != "--"; });
-  if (unknown == words.end()) return false;
+  if (unknown == words.end()) return std::nullopt;
   const CLI::App* command = &app;
   std::string name = app.get_name();
   bool early = false;
@@ -50,20 +51,18 @@ bool told_unknown(const CLI::App& app, const CLI::ParseError& error) {
     command = command->get_subcommands().front();
     name += " " + command->get_name();
   }
-  if (early && command->get_option_no_throw(*unknown)) {
-    std::cerr << "sandgate: '" << cli::printable(*unknown) << "' goes after '" << name << "'\n";
-    return true;
-  }
-  std::cerr << "sandgate: '" << cli::printable(*unknown) << "' is no command or option of '" << name
-            << "'";
-  if (command->get_option_no_throw("COMMAND"))
-    std::cerr << "; a program that takes options goes after --";
-  std::cerr << "\nRun with --help for more information.\n";
-  return true;
+  if (early && command->get_option_no_throw(*unknown))
+    return "'" + *unknown + "' goes after '" + name + "'";
+  const bool runs = command->get_option_no_throw("COMMAND") != nullptr;
+  return "'" + *unknown + "' is no command or option of '" + name + "'" +
+         (runs ? "; a program that takes options goes after --" : "");
 }
 
-std::string usage_failure(const CLI::App*, const CLI::Error& error) {
-  return "sandgate: " + cli::printable(error.what()) + "\nRun with --help for more information.\n";
+// Whether the words ask for JSON. They may be wrong, so the parser may not have come that far;
+// those after -- are a program's.
+bool ask_for_json(const std::vector<std::string>& words) {
+  const auto end = std::ranges::find(words, "--");
+  return std::find(words.begin(), end, "--json") != end;
 }
 
 // Exists for --help and completions only: run_command_line() translates it to --help.
@@ -100,19 +99,32 @@ bool wants_json(const CLI::App& app) {
   return option && option->count() > 0;
 }
 
+void print_problem(const Error& error) {
+  Json problem{{"code", to_string(error.code)}, {"detail", error.what()}};
+  for (const FieldProblem& field : error.fields)
+    problem["fields"].push_back({{"path", field.path}, {"message", field.message}});
+  std::cerr << json_text(problem, 2) << std::endl;
+}
+
 ExitCode failed(const CLI::App& app, const Error& error) {
   std::cout << std::flush;
   if (wants_json(app)) {
-    Json problem{{"code", to_string(error.code)}, {"detail", error.what()}};
-    for (const FieldProblem& field : error.fields)
-      problem["fields"].push_back({{"path", field.path}, {"message", field.message}});
-    std::cerr << json_text(problem, 2) << std::endl;
+    print_problem(error);
     return 1;
   }
   std::cerr << "sandgate: " << error.what() << "\n";
   for (size_t i = 1; i < error.fields.size(); ++i)
     std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
   return 1;
+}
+
+ExitCode wrongly_used(const std::string& complaint, bool as_json) {
+  if (as_json)
+    print_problem(Error(ErrorCode::invalid, complaint));
+  else
+    std::cerr << "sandgate: " << cli::printable(complaint)
+              << "\nRun with --help for more information.\n";
+  return kUsageError;
 }
 
 // A full disk may show only when the last bytes leave their buffer.
@@ -160,13 +172,17 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
 }
 
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
-  app.failure_message(usage_failure);
+  std::vector<std::string> words = asked_words(argc, argv);
+  const bool as_json = ask_for_json(words);
   try {
-    std::vector<std::string> words = asked_words(argc, argv);
     std::ranges::reverse(words);  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    return told_unknown(app, error) || app.exit(error) != 0 ? kUsageError : checked_output(0);
+    const auto unknown = unknown_word(app, error);
+    if (unknown || error.get_exit_code() != 0)
+      return wrongly_used(unknown.value_or(error.what()), as_json);
+    app.exit(error);  // prints help or version
+    return checked_output(0);
   } catch (const Error& error) {
     return failed(app, error);
   } catch (const std::exception& failure) {

@@ -82,7 +82,8 @@ TEST(CommandLine, AnUnknownWordIsNamed) {
             "sandgate: '-la' is no command or option of 'sandgate exec'; a program that takes "
             "options goes after --");
   EXPECT_EQ(complaint({"run", "--"}), "sandgate: COMMAND is required");
-  EXPECT_EQ(complaint({"--json", "list"}), "sandgate: '--json' goes after 'sandgate list'");
+  EXPECT_EQ(complaint({"--profile", "create"}),
+            "sandgate: '--profile' goes after 'sandgate create'");
 }
 
 std::string help(std::vector<const char*> arguments) {
