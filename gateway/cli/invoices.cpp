@@ -90,6 +90,9 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
   command->add_option("--to", options->to, "End, exclusive");
   command->add_option("--currency", options->currency, "Absent: USD, or the only one there is");
   context->on_operator(*command, [context, options] {
+    if (options->period.empty() && (options->from.empty() || options->to.empty()))
+      throw CLI::ValidationError(
+          "create", "of which time? Give --period, such as 2026-10, or --from and --to");
     Json body{{"tenant", options->tenant}};
     if (!options->period.empty()) body["period"] = options->period;
     if (!options->timezone.empty()) body["timezone"] = options->timezone;

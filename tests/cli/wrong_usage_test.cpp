@@ -35,5 +35,17 @@ TEST(WrongUsage, IsALineElseAlsoForAProgramWithSuchAnOption) {
       << told;
 }
 
+TEST(WrongUsage, AnInvoiceNeedsItsTime) {
+  for (const auto& words :
+       std::vector<std::vector<const char*>>{{}, {"--from", "2026-10-01T00:00:00Z"}}) {
+    std::vector<const char*> arguments{"invoices", "create", "tn1"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    EXPECT_EQ(
+        complaint(std::move(arguments)),
+        "sandgate: create: of which time? Give --period, such as 2026-10, or --from and --to\n"
+        "Run with --help for more information.\n");
+  }
+}
+
 }  // namespace
 }  // namespace sandgate::cli
