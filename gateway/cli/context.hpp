@@ -38,6 +38,7 @@ class Context : public std::enable_shared_from_this<Context> {
   bool has_operator_key() const;  // in the environment, or else in the file; empty is none
   const Console& console() const { return console_; }
   bool json() const { return json_; }
+  bool for_operator() const { return operator_; }  // --operator of a command for either
   void exit_with(ExitCode code) { exit_code_ = code; }
 
   // Calls `work` for each id, and goes on after an Error, which is printed and makes the exit

@@ -53,10 +53,18 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
   });
 }
 
+// With --operator those of no tenant, which are the operators'.
+std::vector<Json> keys_of(const Context& context) {
+  std::vector<Json> keys = context.client().all("/v1/keys");
+  if (context.for_operator())
+    std::erase_if(keys, [](const Json& key) { return cell(key, "/role") != "operator"; });
+  return keys;
+}
+
 void add_key_list(CLI::App& group, const ContextPtr& context) {
-  auto* command = group.add_subcommand("list", "List keys");
+  auto* command = group.add_subcommand("list", "List keys; with --operator, the operators' own");
   context->on_either(*command, [context] {
-    context->show_items(context->client().all("/v1/keys"), [&](const auto& items) {
+    context->show_items(keys_of(*context), [&](const auto& items) {
       Table table({"ID", "NAME", "ROLE", "CREATED", "EXPIRES", "REVOKED", "TENANT"});
       for (const Json& key : items)
         table.add({cell(key, "/id"), cell(key, "/name"), cell(key, "/role"),

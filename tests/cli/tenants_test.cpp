@@ -49,6 +49,23 @@ TEST(TenantCommands, WhoseKeysAndChangesTheyAreIsShown) {
   EXPECT_EQ(tell(server.url(), {"audit"}).output, "-\tops\tput\to\trq1\ttn1\n-\t-\t-\t-\t-\t-\n");
 }
 
+TEST(TenantCommands, OperatorsKeysAreListedAlone) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(200, R"({"items":[
+      {"id":"ky1","role":"admin","tenant":"tn1"},{"id":"ky2","role":"operator","tenant":null}],
+      "next_cursor":null})");
+  });
+  const auto listed = [&](std::vector<const char*> words) {
+    std::vector<std::string> ids;
+    words.insert(words.begin(), {"keys", "list", "--json"});
+    const Json document = Json::parse(tell(server.url(), std::move(words)).output);
+    for (const Json& key : document.at("items")) ids.push_back(key.at("id"));
+    return ids;
+  };
+  EXPECT_EQ(listed({"--operator"}), std::vector<std::string>{"ky2"});
+  EXPECT_EQ(listed({}), (std::vector<std::string>{"ky1", "ky2"}));
+}
+
 TEST(TenantCommands, TheTrailIsNarrowed) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
   EXPECT_EQ(
