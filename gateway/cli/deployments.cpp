@@ -150,7 +150,10 @@ void add_switch(CLI::App& group, const ContextPtr& context, const std::string& v
     const Client client = context->client();
     const auto stored = own_deployment(client, *name);
     if (!stored)
-      throw Error(ErrorCode::not_found, "there is no deployment '" + *name + "' of yours");
+      throw Error(ErrorCode::not_found,
+                  "there is no deployment '" + *name +
+                      "' of yours. One that the gateway's configuration or its operator provides "
+                      "takes no new sandboxes of profiles that have it in placement.exclude");
     Json body = kept_by(*stored);
     body["enabled"] = enabled;
     context->show(client.put(deployment_path(*name), body), [&](const Json&) {

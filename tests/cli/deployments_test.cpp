@@ -58,6 +58,17 @@ TEST(DeploymentCommands, TheOperatorsIsNoTenants) {
   EXPECT_EQ(server.requests.size(), 1u);
 }
 
+TEST(DeploymentCommands, WhatCannotBeSwitchedIsLeftOutByProfiles) {
+  ScriptedServer server(with_stored(""));
+  for (const char* verb : {"enable", "disable"}) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(tell(server.url(), {"deployments", verb, "local"}).exit_code, 1);
+    const std::string told = testing::internal::GetCapturedStderr();
+    EXPECT_NE(told.find("'local'"), std::string::npos) << told;
+    EXPECT_NE(told.find("placement.exclude"), std::string::npos) << told;
+  }
+}
+
 TEST(DeploymentCommands, ANewOneNeedsAProvider) {
   ScriptedServer server(with_stored(""));
   EXPECT_EQ(tell(server.url(), {"deployments", "set", "d", "--weight", "5"}).exit_code, 2);
