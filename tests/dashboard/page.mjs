@@ -1,5 +1,5 @@
 // Opens the dashboard at URL, types KEY, takes each of the steps named after them, and prints what it
-// shows then: {step: {page, links, note, html, sections: {title: [[cell, …], …]}}}. A step is a page,
+// shows then: {step: {page, links, note, tenants, html, sections: {title: [[cell, …], …]}}}. A step is a page,
 // more:TITLE (presses "Show more" there), state:STATE or profile:PROFILE (sets that filter).
 import {JSDOM} from 'jsdom';
 
@@ -45,7 +45,8 @@ for (const step of steps) {
       ? [...section.querySelectorAll('tr')].map(row => [...row.cells].map(cell => cell.textContent))
       : section.textContent;
   const links = [...document.querySelectorAll('nav a')].filter(link => !link.hidden).map(link => link.textContent);
-  shown[step] = {page: window.location.hash, links, note, html: document.getElementById('page').innerHTML, sections};
+  const tenants = [...document.querySelectorAll('#tenant option')].map(option => option.textContent);
+  shown[step] = {page: window.location.hash, links, note, tenants, html: document.getElementById('page').innerHTML, sections};
 }
 console.log(JSON.stringify(shown));
 process.exit(0);

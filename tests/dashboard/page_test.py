@@ -39,6 +39,14 @@ def test_an_operator_without_a_tenant_is_told_what_to_do():
         assert "local" in json.dumps(shown["backends"]["sections"]["Backends"]), shown["backends"]
 
 
+def test_tenants_that_share_a_name_are_told_apart():
+    with Server() as server:
+        twins = [server.tenant("twin", "developer")[0] for _ in range(2)]
+        server.tenant("single", "developer")
+        shown = open_pages(server, server.operator().key, "sandboxes")["sandboxes"]["tenants"]
+        assert sorted(shown) == sorted(["single", *(f"twin ({one})" for one in twins)]), shown
+
+
 def test_every_page_shows_what_the_api_says():
     with Server() as server:
         tenant, developer = server.tenant("demo", "developer")
