@@ -21,7 +21,7 @@ enum class Permission {
   write_secrets,  // owner, admin, developer
   administer_tenant,  // owner, admin: keys, deployments, webhooks of their tenant
   read_audit,  // owner, admin
-  read_billing,  // owner, admin, billing, viewer: usage, invoices, ledger
+  read_billing,  // owner, admin, billing, viewer: budgets, prices, invoices, ledger
   write_billing,  // owner, admin, billing
   operate,  // the operator only
 };
