@@ -46,10 +46,13 @@ void insert(pqxx::work& tx, const SessionId& id, const TenantId& tenant, const s
   throw Error(ErrorCode::quota_exceeded, "the tenant has too many MCP sessions: end some");
 }
 
-// Joins the session with the live sandbox in its scope.
+// Joins the session with the live sandbox in its scope. Most uses extend nothing: an extend is a
+// write, and a request to the backend.
 constexpr const char* kFind =
     "SELECT session.used_at < now() - interval '1 minute' AS stale, sandbox.id AS sandbox,"
-    " sandbox.state FROM mcp_session AS session LEFT JOIN sandbox ON"
+    " sandbox.state, CASE WHEN sandbox.expires_at < now()"
+    " + make_interval(secs => sandbox.ttl_seconds * 0.9) THEN sandbox.ttl_seconds ELSE 0 END"
+    " AS extend_to FROM mcp_session AS session LEFT JOIN sandbox ON"
     " sandbox.tenant = session.tenant AND sandbox.scope_key = session.id"
     " AND sandbox.scope_key <> '' AND sandbox.ended_at IS NULL"
     " WHERE session.id = $1 AND session.tenant = $2 AND session.key = $3"
@@ -63,7 +66,8 @@ std::optional<Session> use(pqxx::work& tx, const SessionId& id, const TenantId& 
     tx.exec_params("UPDATE mcp_session SET used_at = now() WHERE id = $1", id.value);
   const auto state = rows[0]["state"].as<std::string>("stopping");
   if (state == "stopping") return Session{id, "", false};
-  return Session{id, rows[0]["sandbox"].as<std::string>(), state == "running"};
+  return Session{id, rows[0]["sandbox"].as<std::string>(), state == "running",
+                 rows[0]["extend_to"].as<int64_t>()};
 }
 
 }  // namespace

@@ -16,6 +16,9 @@ struct Session {
   SessionId id;
   std::string sandbox;  // id of its own sandbox, unless that has ended; empty: none
   bool runs = false;  // whether that sandbox is running
+  // Seconds to live that use has to give that sandbox, its own time to live; 0: nine tenths of that
+  // or more are left.
+  int64_t extend_to = 0;
 };
 
 // MCP sessions, stored in the database, so that all its gateways know them and they survive

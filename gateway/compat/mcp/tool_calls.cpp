@@ -125,6 +125,15 @@ Task<ToolCalls::Box> ToolCalls::box_for(std::shared_ptr<const ToolCall> call, co
   co_return Box{made.at("id").get<std::string>(), response.status == 201};
 }
 
+Task<void> ToolCalls::extend(std::shared_ptr<const ToolCall> call) {
+  http::Request request = call->origin;
+  request.method = http::Method::post;
+  request.target = request.path = "/v1/sandboxes/" + call->session.sandbox + "/extend";
+  request.body = Json{{"ttl_seconds", call->session.extend_to}}.dump();
+  auto asking = ask_(request);
+  co_await attempt(std::move(asking));
+}
+
 Task<Answer> ToolCalls::ask(std::shared_ptr<const ToolCall> call, const Plan& plan,
                             std::string box) {
   http::Request request = request_for(*call, plan, box);
@@ -149,6 +158,8 @@ Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call, Box& box) 
   Plan plan = call->tool->plan(call->arguments);
   if (plan.needs_profile && !plan.body.contains("profile")) plan.body["profile"] = profile();
   box = co_await box_for(call, plan);
+  const bool is_used = plan.where == Where::own && box.id == call->session.sandbox;
+  if (is_used && call->session.extend_to > 0) co_await extend(call);
   const Answer answer = co_await ask(call, plan, box.id);
   Json shown = call->tool->show(answer, plan);
   if (!box.id.empty()) shown["sandbox_id"] = box.id;

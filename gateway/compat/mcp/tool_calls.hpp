@@ -39,6 +39,8 @@ class ToolCalls {
   // Fills `box` before the call that may fail.
   Task<Json> carry_out(std::shared_ptr<const ToolCall> call, Box& box);
   Task<Box> box_for(std::shared_ptr<const ToolCall> call, const Plan& plan);
+  // Extends the session's own sandbox. Ignores refusals: the call is made while there is time left.
+  Task<void> extend(std::shared_ptr<const ToolCall> call);
   Task<Answer> ask(std::shared_ptr<const ToolCall> call, const Plan& plan, std::string box);
   // Throws Error(invalid) if no profile is configured.
   const std::string& profile() const;

@@ -80,6 +80,19 @@ TEST_F(McpSessionsTest, FindTheirOwnSandboxWhileItLives) {
   EXPECT_EQ(find(id).sandbox, next.id.value);
 }
 
+TEST_F(McpSessionsTest, KnowWhenTheirSandboxNeedsMoreTime) {
+  const std::string id = open();
+  const auto box = own_sandbox(id);
+  EXPECT_EQ(find(id).extend_to, 0);
+  const auto left = [&](const std::string& tenths) {
+    world.sql("UPDATE sandbox SET expires_at = now() + make_interval(secs => ttl_seconds * " +
+              tenths + ") WHERE id = '" + box.id.value + "' RETURNING id");
+    return find(id).extend_to;
+  };
+  EXPECT_EQ(left("0.95"), 0);
+  EXPECT_EQ(left("0.85"), box.ttl_seconds);
+}
+
 TEST_F(McpSessionsTest, EndWithTheirSandbox) {
   const std::string id = open(), other = open();
   const auto box = own_sandbox(id), kept = own_sandbox(other);

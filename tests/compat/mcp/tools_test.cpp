@@ -204,6 +204,36 @@ TEST(McpToolsTest, AFailureSaysThatTheSandboxIsNew) {
   EXPECT_FALSE(told(200).contains("new_sandbox")) << "another call made it";
 }
 
+// Refused or not, the call itself is made.
+TEST(McpToolsTest, UseExtendsTheSessionsOwnSandbox) {
+  const auto asked = [](const std::string& tool, const Json& given, int64_t extend_to) {
+    std::vector<std::string> seen;
+    ToolCalls calls(
+        [&seen](http::Request& request) -> Task<http::Response> {
+          const bool extends = request.path.ends_with("/extend");
+          seen.push_back(request.path + (extends ? request.body : ""));
+          if (extends) throw Error::invalid("/ttl_seconds", "no");
+          co_return http::Response::json(200, {{"exit_code", 0}});
+        },
+        "python");
+    const Session session{SessionId::make(), kBox, true, extend_to};
+    test::run(calls.run(std::make_shared<const ToolCall>(
+        ToolCall{.session = session, .tool = find_tool(tool), .arguments = given})));
+    return seen;
+  };
+  using Seen = std::vector<std::string>;
+  const std::string own = std::string("/v1/sandboxes/") + kBox;
+  const std::string extend = own + R"(/extend{"ttl_seconds":600})";
+  EXPECT_EQ(asked("run_command", {{"command", "ls"}}, 600), (Seen{extend, own + "/exec"}));
+  EXPECT_EQ(asked("run_command", {{"command", "ls"}, {"sandbox_id", kBox}}, 600),
+            (Seen{extend, own + "/exec"}));
+  EXPECT_EQ(asked("run_command", {{"command", "ls"}}, 0), Seen{own + "/exec"});
+  const std::string other = "sb111111111111111111111111";
+  EXPECT_EQ(asked("run_command", {{"command", "ls"}, {"sandbox_id", other}}, 600),
+            Seen{"/v1/sandboxes/" + other + "/exec"});
+  EXPECT_EQ(asked("sandbox_kill", Json::object(), 600), Seen{own});
+}
+
 TEST(McpToolsTest, TheEndOfAFileIsAnEmptyPiece) {
   const auto read = [&](int64_t offset) {
     const Json given{{"path", "log"}, {"offset", offset}};

@@ -5,6 +5,7 @@ import json
 import os
 import sys
 import threading
+import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults"]
@@ -239,6 +240,23 @@ def test_a_cancelled_call_ends_without_an_answer():
         # It came too late.
         assert post(world.owner, cancelled(number), session).status == 202
     assert call(world.owner, session, "run_command", command="echo on", sandbox_id=box)["structuredContent"]["stdout"]
+
+
+def test_a_sandbox_lives_while_its_session_is_used():
+    with Server(settings={"mcp.profile": "short"}) as server:
+        # It would end before its third use.
+        server.profile("short", ttl_seconds=6, idle_timeout_seconds=0)
+        _, owner = server.tenant("lasting")
+        session, _ = begin(owner)
+        first = call(owner, session, "run_command", command="echo kept > file")["structuredContent"]
+        for _ in range(5):
+            time.sleep(2)
+            again = call(owner, session, "run_command", command="cat file")["structuredContent"]
+            assert (again["stdout"], again["sandbox_id"]) == ("kept\n", first["sandbox_id"]), again
+            assert "new_sandbox" not in again, again
+        lasting = f"/v1/sandboxes/{first['sandbox_id']}"
+        wait_until(lambda: owner.ok("GET", lasting)["state"] == "stopped", 20, "it ends when nobody uses it")
+        assert call(owner, session, "run_command", command="ls")["structuredContent"]["new_sandbox"]
 
 
 def test_two_gateways_know_one_session():
