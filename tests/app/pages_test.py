@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The blocks with a name, such as `sh longer`, of the pages in docs/ do what the pages promise. Run as root."""
+import json
 import os
 import re
 import subprocess
@@ -15,9 +16,13 @@ from server import SOURCE, Server  # noqa: E402
 BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
 
 
-def block(page, label):
-    text = open(f"{SOURCE}/docs/{page}", encoding="utf-8").read()
-    return re.search(rf"^```{label}\n(.*?)^```$", text, re.M | re.S).group(1)
+def page(name):
+    with open(f"{SOURCE}/docs/{name}", encoding="utf-8") as file:
+        return file.read()
+
+
+def block(name, label):
+    return re.search(rf"^```{label}\n(.*?)^```$", page(name), re.M | re.S).group(1)
 
 
 class World:
@@ -44,6 +49,30 @@ def test_sandboxes_of_mcp_live_longer():
     world = World()
     world.shell(block("mcp.md", "sh longer"))
     assert world.owner.ok("GET", "/v1/profiles/mcp")["profile"]["ttl_seconds"] == 28800
+
+
+def test_the_profile_that_is_explained_can_be_published():
+    world = World()
+    world.shell("sandgate profiles apply -f - <<'END'\n" + block("profiles.md", "yaml") + "END")
+
+
+def test_packages_can_be_installed():
+    world = World()
+    world.shell("sandgate profiles apply -f docs/profiles/packages.yaml")
+    publish, create, install, *_ = block("packages.md", "sh apt").splitlines()
+    world.shell(publish)
+    # Without what needs the registries themselves.
+    told = world.shell("\n".join([*block("packages.md", "sh pip").splitlines()[:2], "sandgate network show --json $id",
+                                  "sandgate exec $id -- venv/bin/pip --version >&2"]))
+    assert json.loads(told[told.index("{"):told.rindex("}") + 1])["default"] == "allow", told
+    assert "venv/lib" in told, told
+    assert "--user root" in install
+    assert world.shell(f"{create}\nsandgate exec --user root $id -- id -u") == "0\n"
+
+
+def test_what_installing_needs_is_told():
+    told = World().shell(block("packages.md", "sh refused"))
+    assert "no_rule" in told, told
 
 
 def run():

@@ -17,9 +17,9 @@ std::string text_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-// Clients that ask for these by name expect the internet.
-bool is_for_other_clients(const std::string& name) {
-  return name == "base" || name == "code-interpreter-v1";
+// Programs written for E2B expect the internet in its two, and installing packages needs it.
+bool has_the_internet(const std::string& name) {
+  return name == "base" || name == "code-interpreter-v1" || name == "packages";
 }
 
 TEST(ShippedProfiles, AreValidAndDenyTheNetwork) {
@@ -32,8 +32,7 @@ TEST(ShippedProfiles, AreValidAndDenyTheNetwork) {
     EXPECT_EQ(profile.name, name);
     EXPECT_FALSE(profile.description.empty()) << name;
     EXPECT_EQ(profile.image, "debian-12") << name;
-    EXPECT_EQ(profile.network.fallback == NetworkDefault::allow, is_for_other_clients(name))
-        << name;
+    EXPECT_EQ(profile.network.fallback == NetworkDefault::allow, has_the_internet(name)) << name;
     EXPECT_FALSE(profile.allow_root) << name;
     ++count;
   }
