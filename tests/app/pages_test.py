@@ -75,6 +75,13 @@ def test_what_installing_needs_is_told():
     assert "no_rule" in told, told
 
 
+def test_the_example_of_an_extension_runs():
+    world = World()
+    told = world.shell("trap 'kill $(jobs -p)' EXIT\n" + block("provider-protocol.md", "sh example"),
+                       SANDGATE_ADMIN_KEY=world.server.admin_key)
+    assert told.endswith("42\n"), told
+
+
 def run():
     try:
         main(globals())
