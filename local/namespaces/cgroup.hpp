@@ -44,6 +44,9 @@ class CgroupTree {
   // Bytes of TCP buffers above the group's limit; the kernel grants every connection a page or two
   // regardless of the limit. 0 where TCP buffers count as the group's memory (version 2).
   virtual int64_t tcp_excess(const std::vector<std::string>&) const { return 0; }
+  // Bytes of kernel memory for which a group is charged: all with version 1, that of unreclaimable
+  // objects with version 2. 0: unknown.
+  virtual int64_t kernel_bytes(const std::vector<std::string>&) const { return 0; }
   // Bytes of unreclaimable kernel objects for which all groups together are charged, no more than
   // that; 0 where it is unknown (version 1).
   virtual int64_t charged_slab() const { return 0; }

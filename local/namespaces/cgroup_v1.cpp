@@ -94,6 +94,14 @@ class CgroupV1 : public CgroupTree {
     return 0;
   }
 
+  int64_t kernel_bytes(const std::vector<std::string>& directories) const override {
+    for (const std::string& directory : directories)
+      if (const int64_t bytes = read_cgroup_number(directory, "memory.kmem.usage_in_bytes");
+          bytes != 0)
+        return bytes;
+    return 0;
+  }
+
   std::vector<std::string> list() const override {
     std::set<std::string> ids;
     for (const std::string& parent : all_parents()) {

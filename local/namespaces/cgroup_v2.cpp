@@ -60,9 +60,11 @@ class CgroupV2 : public CgroupTree {
     return stat_value(read_cgroup_file(directories.front(), "cpu.stat"), "usage_usec");
   }
 
-  int64_t charged_slab() const override {
-    return stat_value(read_cgroup_file(parent_, "memory.stat"), "slab_unreclaimable");
+  int64_t kernel_bytes(const std::vector<std::string>& directories) const override {
+    return directories.empty() ? 0 : slab_of(directories.front());
   }
+
+  int64_t charged_slab() const override { return slab_of(parent_); }
 
   std::vector<std::string> list() const override {
     std::vector<std::string> ids;
@@ -81,6 +83,10 @@ class CgroupV2 : public CgroupTree {
   void remove_if_empty() override { rmdir(parent_.c_str()); }
 
  private:
+  static int64_t slab_of(const std::string& directory) {
+    return stat_value(read_cgroup_file(directory, "memory.stat"), "slab_unreclaimable");
+  }
+
   void limit(const std::string& directory, const Resources& resources) {
     write_cgroup_file(directory, "cpu.max", std::to_string(resources.milli_vcpu * 100) + " 100000");
     write_cgroup_file(directory, "cpu.weight", std::to_string(cpu_weight(resources, 100, 10000)));

@@ -1,8 +1,12 @@
-// How a supervisor limits what a sandbox holds through descriptors beside its memory limit.
+// How a supervisor limits what a sandbox holds through descriptors beside its memory limit, and the
+// epoll items by which it could hold up others.
+#include <algorithm>
+
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/node/descriptor_hoard.hpp"
+#include "local/node/epoll_items.hpp"
 #include "local/node/slab_growth.hpp"
 #include "local/node/supervisor.hpp"
 
@@ -38,7 +42,6 @@ class CountingStandstill {
 };
 
 DescriptorHoard hoard_of(const JournalRecord& record) {
-  if (record.cgroups.empty()) return {};
   return descriptors_of(cgroup_processes(record.cgroups.front()),
                         "/proc/" + std::to_string(record.pid) + "/net");
 }
@@ -50,39 +53,53 @@ void log_hoard(const std::string& id, const DescriptorHoard& hoard) {
              {"directories", hoard.directories},
              {"locks", hoard.locks},
              {"in_flight", hoard.in_flight},
-             {"udp_sockets", hoard.udp_sockets}});
+             {"udp_sockets", hoard.udp_sockets},
+             {"epoll_items", hoard.epoll_items},
+             {"items_of_one", hoard.items_of_one}});
 }
 
 }  // namespace
 
 std::unique_ptr<MemoryWatch> Supervisor::watch_descriptors() {
-  auto is_suspicious = [this, growth = SlabGrowth()]() mutable {
+  auto has_grown = [this, growth = SlabGrowth()]() mutable {
     return growth.is_suspicious(read_text_file("/proc/meminfo").value_or(""),
                                 cgroups_->charged_slab());
   };
-  is_suspicious();
+  has_grown();
+  auto look = [this, has_grown, of_all = DescriptorLooks(), of_some = DescriptorLooks()]() mutable {
+    const int64_t items = epoll_items_of_machine();
+    if (has_grown())
+      end_descriptor_hoards(of_all, items, Suspects::all);
+    else if (items > DescriptorHoard::kMostItemsOfOne)
+      end_descriptor_hoards(of_some, items, Suspects::with_epoll_items);
+  };
   return std::make_unique<MemoryWatch>(
-      kDescriptorPace, std::move(is_suspicious),
-      [this, last = DescriptorLooks()]() mutable { end_descriptor_hoards(last); });
+      kDescriptorPace, [] { return true; }, std::move(look));
 }
 
 // Who has hardly run since it held little is passed over, so that a machine whose kernel memory has
 // grown for another reason pays for those that work only.
-void Supervisor::end_descriptor_hoards(DescriptorLooks& last) {
+void Supervisor::end_descriptor_hoards(DescriptorLooks& last, int64_t machine_items,
+                                       Suspects suspects) {
   DescriptorLooks now;
   for (const JournalRecord& record : list()) {
+    if (record.cgroups.empty()) continue;
     DescriptorLook& look = now[record.id] = last[record.id];
     const int64_t cpu_micros = cgroups_->cpu_micros(record.cgroups);
     const bool is_idle = look.cpu_micros > 0 && cpu_micros - look.cpu_micros < kIdleMicros;
     if (is_idle && look.hiding == 0) continue;
-    look.hiding = look_at_descriptors(record, look.hiding);
+    const int64_t items =
+        std::min(machine_items, epoll_items_within(cgroups_->kernel_bytes(record.cgroups)));
+    const bool is_suspect = suspects == Suspects::all || items > DescriptorHoard::kMostItemsOfOne;
+    look.hiding = is_suspect ? look_at_descriptors(record, suspects, items, look.hiding) : 0;
     look.cpu_micros = cpu_micros;
   }
   last = std::move(now);
 }
 
 // While a sandbox is busy, its processes are counted as they run, and ended as they are.
-int Supervisor::look_at_descriptors(const JournalRecord& listed, int hiding) {
+int Supervisor::look_at_descriptors(const JournalRecord& listed, Suspects suspects,
+                                    int64_t most_items, int hiding) {
   const LivePtr live = table_.lookup(listed.id);
   if (!live) return 0;
   const std::unique_lock busy(live->busy, kUntilBusy);
@@ -90,7 +107,8 @@ int Supervisor::look_at_descriptors(const JournalRecord& listed, int hiding) {
   std::optional<CountingStandstill> standstill;
   if (busy) standstill.emplace(record);
   const DescriptorHoard hoard = hoard_of(record);
-  hiding = hoard.may_hide_more() ? hiding + 1 : 0;
+  const bool hides = suspects == Suspects::all && hoard.may_hide_more();
+  hiding = hides || hoard.may_hide_items(most_items) ? hiding + 1 : 0;
   if (!hoard.is_too_much() && hiding < kMostHiding) return hiding;
   log_hoard(record.id, hoard);
   end_programs(record);

@@ -181,8 +181,8 @@ class Supervisor {
   bool reopen(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // Memory that control groups do not count. Each of these watches ends the programs of a sandbox
-  // that holds too much of it.
+  // Memory that control groups do not count, and epoll items. Each of these watches ends the
+  // programs of a sandbox that holds too much.
   std::unique_ptr<MemoryWatch> watch_tcp();  // for control groups of version 1 (tcp_memory.cpp)
   void end_tcp_hoards() const;
   std::unique_ptr<MemoryWatch> watch_descriptors();  // (descriptor_memory.cpp)
@@ -191,9 +191,12 @@ class Supervisor {
     int hiding = 0;  // looks in a row, this included, at which it may have held more than was seen
   };
   using DescriptorLooks = std::map<std::string, DescriptorLook>;  // by sandbox
-  void end_descriptor_hoards(DescriptorLooks& last);
-  // Takes and returns the value of `hiding`.
-  int look_at_descriptors(const JournalRecord& listed, int hiding);
+  enum class Suspects { all, with_epoll_items };  // the latter: who can have too many of them
+  // `machine_items`: how many epoll items all programs of the machine have at most.
+  void end_descriptor_hoards(DescriptorLooks& last, int64_t machine_items, Suspects suspects);
+  // `most_items`: how many of them this sandbox has at most. Takes and returns `hiding`.
+  int look_at_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
+                          int hiding);
   void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
 
   const NodeSettings settings_;

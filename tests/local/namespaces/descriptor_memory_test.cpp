@@ -1,4 +1,5 @@
-// What a sandbox holds behind descriptors, where control groups do not count it as memory.
+// What a sandbox holds behind descriptors, where control groups do not count it as memory, and the
+// epoll items that others would have to go through.
 #include <signal.h>
 
 #include <algorithm>
@@ -6,6 +7,8 @@
 #include "gateway/core/files.hpp"
 #include "gateway/core/ids.hpp"
 #include "local/namespaces/cgroup.hpp"
+#include "local/node/descriptor_hoard.hpp"
+#include "local/node/epoll_items.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/support/eventually.hpp"
 
@@ -16,7 +19,7 @@ namespace {
 constexpr std::chrono::minutes kPatience{1};
 
 constexpr const char* kPreamble =
-    "import array, ctypes, fcntl, os, resource, socket, struct, time\n"
+    "import array, ctypes, fcntl, os, resource, select, socket, struct, time\n"
     "most = resource.getrlimit(resource.RLIMIT_NOFILE)[1]\n"
     "resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))\n"
     "os.makedirs('/tmp/full', exist_ok=True)\n"
@@ -36,6 +39,11 @@ constexpr const char* kPreamble =
     "    one.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)\n"
     "    one.bind((f'127.0.0.{part}', 2000 + number))\n"
     "    return one\n"
+    "def watching(descriptors, count):\n"
+    "    instances = [select.epoll() for i in range(count)]\n"
+    "    for one in instances:\n"
+    "        for descriptor in descriptors: one.register(descriptor, select.EPOLLIN)\n"
+    "    return instances\n"
     "def sent(socket_, *descriptors):\n"
     "    socket.send_fds(socket_, [b'x'], descriptors)\n"
     "def hold():\n"
@@ -180,6 +188,54 @@ TEST_F(DescriptorMemoryTest, NothingIsHiddenInFlight) {
   let_node_go_on();
   EXPECT_TRUE(loses_all(hider));
   EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  EXPECT_EQ(node().shell(hider, "echo alive").out, "alive\n");
+  run(node().provider().kill(hider));
+}
+
+// They take little memory, so it is not that by which they are found. As many are nothing unusual
+// if they watch different files, nor if several processes share them.
+TEST_F(DescriptorMemoryTest, WhoWatchesOneDescriptorTooOftenLosesItsPrograms) {
+  const std::string watcher = node().create(), usual = node().create();
+  const int64_t before = slab_mib();
+  stop_node();
+  start(watcher,
+        "one = os.eventfd(0)\n"
+        "copies = [os.dup(one) for i in range(12000)]\n"
+        "kept = watching(copies, 3)\n");
+  start(usual,
+        "def reading():\n"
+        "    here, there = os.pipe()\n"
+        "    os.close(there)\n"
+        "    return here\n"
+        "kept = watching([reading() for i in range(12000)], 3)\n"
+        "for i in range(3):\n"
+        "    if os.fork() == 0: time.sleep(900)\n");
+  EXPECT_GT(epoll_items_of_machine(), 2 * DescriptorHoard::kMostItemsOfOne)
+      << "the control: they are there";
+  EXPECT_LT(slab_mib() - before, 128);
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(watcher));
+  EXPECT_TRUE(holds(usual)) << "the other control";
+  for (const std::string& id : {watcher, usual}) {
+    EXPECT_EQ(node().shell(id, "echo alive").out, "alive\n");
+    run(node().provider().kill(id));
+  }
+}
+
+// An epoll instance that was sent to a socket is in nobody's table of descriptors.
+TEST_F(DescriptorMemoryTest, NoEpollInstanceIsHiddenInFlight) {
+  if (epoll_items_of_machine() == kUnknownItems) GTEST_SKIP() << "no counts of kernel objects";
+  const std::string hider = node().create();
+  stop_node();
+  start(hider,
+        "here, there = os.pipe()\n"
+        "copies = [os.dup(here) for i in range(15000)]\n"
+        "carrier = socket.socketpair()\n"
+        "for instance in watching(copies, 10): sent(carrier[0], instance.fileno())\n"
+        "del instance\n");
+  EXPECT_GT(epoll_items_of_machine(), 140'000) << "the control: they are there";
+  let_node_go_on();
+  EXPECT_TRUE(loses_all(hider));
   EXPECT_EQ(node().shell(hider, "echo alive").out, "alive\n");
   run(node().provider().kill(hider));
 }

@@ -5,6 +5,8 @@
 #include <netinet/in.h>
 #include <sched.h>
 #include <signal.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -18,6 +20,7 @@
 
 #include "local/fd.hpp"
 #include "local/fd_passing.hpp"
+#include "local/node/epoll_items.hpp"
 #include "local/node/slab_growth.hpp"
 #include "tests/support/run.hpp"
 
@@ -68,6 +71,16 @@ void lock_bytes(int file, int command, int count) {
   }
 }
 
+struct SocketPair {
+  SocketPair() {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) throw std::runtime_error("no sockets");
+    one.reset(pair[0]);
+    other.reset(pair[1]);
+  }
+  Fd one, other;
+};
+
 // In a child: leaves no trace but the open file.
 int unnamed_file() { return open("/tmp", O_TMPFILE | O_RDWR, 0600); }
 
@@ -85,6 +98,20 @@ TEST(DescriptorHoard, ReadsWhatTheKernelSaysOfADescriptor) {
   EXPECT_EQ(read("pos:\t0\nscm_fds: 253\n"), Pair(0, 253));
   EXPECT_EQ(read("scm_fds:"), Pair(0, 0));
   EXPECT_EQ(read("scm_fds: x\nclock: 1\n lock: 1\n\n"), Pair(0, 0));
+}
+
+TEST(DescriptorHoard, ReadsWhatAnEpollInstanceWatches) {
+  const auto read = [](std::string_view text) { return parse_descriptor_info(text).watched; };
+  using Watched = decltype(DescriptorInfo::watched);
+  EXPECT_EQ(read("pos:\t0\nino:\t12\n"), Watched());
+  EXPECT_EQ(read("ino:\t12\n"
+                 "tfd:       15 events: 80000019 data:      f  pos:0 ino:aa6578 sdev:f\n"
+                 "tfd:       16 events: 80000019 data:     10  pos:0 ino:c sdev:f\n"
+                 "tfd:       17 events:       19 data:     11  pos:9 ino:aa6578 sdev:f\n"),
+            Watched({{"ino:aa6578 sdev:f", 2}, {"ino:c sdev:f", 1}}));
+  EXPECT_EQ(read("tfd: 5 events: 1d data: ffff\ntfd: 6 events: 1d data: ffff\n"),
+            Watched({{"", 2}}))
+      << "as older kernels say it";
 }
 
 TEST(DescriptorHoard, ReadsTheTableOfUnixSockets) {
@@ -130,9 +157,18 @@ TEST(DescriptorHoard, SaysWhatIsTooMuch) {
   EXPECT_FALSE((DescriptorHoard{.udp_sockets = 16'384}.is_too_much()));
   EXPECT_TRUE((DescriptorHoard{.udp_sockets = 16'385}.is_too_much()));
   EXPECT_TRUE((DescriptorHoard{.directories = 900, .udp_sockets = 9000}.is_too_much()));
+  EXPECT_FALSE((DescriptorHoard{.epoll_items = 131'072, .items_of_one = 32'768}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.epoll_items = 131'073}.is_too_much()));
+  EXPECT_TRUE((DescriptorHoard{.items_of_one = 32'769}.is_too_much()));
   EXPECT_FALSE((DescriptorHoard{.in_flight = 64}.may_hide_more()));
   EXPECT_TRUE((DescriptorHoard{.in_flight = 65}.may_hide_more()));
   EXPECT_TRUE((DescriptorHoard{.hidden_sockets = true}.may_hide_more()));
+  EXPECT_FALSE((DescriptorHoard{.in_flight = 1}.may_hide_items(131'072)));
+  EXPECT_TRUE((DescriptorHoard{.in_flight = 1}.may_hide_items(131'073)));
+  EXPECT_FALSE((DescriptorHoard{.in_flight = 1, .epoll_items = 1}.may_hide_items(131'073)));
+  EXPECT_TRUE((DescriptorHoard{.hidden_sockets = true}.may_hide_items(131'073)));
+  EXPECT_FALSE(DescriptorHoard().may_hide_items(131'073));
+  EXPECT_FALSE((DescriptorHoard{.in_flight = 1}.may_hide_items(kUnknownItems)));
 }
 
 // Copies of a descriptor, in the same process and in one that has inherited it, hold nothing.
@@ -191,6 +227,37 @@ TEST(DescriptorHoard, CountsLocksWhoeverTookThem) {
   EXPECT_EQ(look_at({holder.pid()}).locks, 3211);
 }
 
+// An epoll instance that is inherited or copied counts once, and so does its long description.
+TEST(DescriptorHoard, CountsEpollItemsByWhatTheyWatch) {
+  const Holder holder([] {
+    const auto watch = [](int epoll, int file) {
+      epoll_event event{};
+      if (epoll_ctl(epoll, EPOLL_CTL_ADD, file, &event) != 0) _exit(1);
+    };
+    static const SocketPair one, other;
+    const int first = epoll_create1(0), second = epoll_create1(0);
+    for (int i = 0; i < 50; ++i) {
+      const int copy = dup(one.one.get());
+      watch(first, copy);
+      watch(second, copy);
+    }
+    watch(first, other.one.get());
+    watch(first, eventfd(0, 0));
+    watch(first, eventfd(0, 0));
+    for (int i = 0; i < 5; ++i) dup(first);
+    if (fork() == 0)
+      for (;;) pause();
+  });
+  std::ifstream children("/proc/" + std::to_string(holder.pid()) + "/task/" +
+                         std::to_string(holder.pid()) + "/children");
+  pid_t child = 0;
+  ASSERT_TRUE(children >> child);
+  const DescriptorHoard hoard = look_at({holder.pid(), child});
+  EXPECT_EQ(hoard.epoll_items, 103);
+  EXPECT_EQ(hoard.items_of_one, 100);
+  kill(child, SIGKILL);
+}
+
 TEST(DescriptorHoard, CountsBoundUdpSocketsOfBothVersions) {
   const TempDirectory directory;
   std::ofstream(directory.path() + "/sockstat")
@@ -211,16 +278,6 @@ TEST(DescriptorHoard, CountsBoundUdpSocketsOfBothVersions) {
   }
   EXPECT_GE(descriptors_of({}, "/proc/self/net").udp_sockets, 5);
 }
-
-struct SocketPair {
-  SocketPair() {
-    int pair[2];
-    if (socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) throw std::runtime_error("no sockets");
-    one.reset(pair[0]);
-    other.reset(pair[1]);
-  }
-  Fd one, other;
-};
 
 uint64_t inode_of(const Fd& socket) {
   struct stat status {};
