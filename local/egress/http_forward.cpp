@@ -4,13 +4,13 @@
 
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/json_text.hpp"
+#include "local/egress/answer_head.hpp"
 
 namespace sandgate::egress {
 namespace {
 
 constexpr std::chrono::seconds kBodyPatience{600};
 constexpr size_t kBuffer = 16 * 1024;
-constexpr std::string_view kSwitching = "HTTP/1.1 101";
 constexpr std::string_view kMalformedBody = "malformed chunk";
 
 // Hop-by-hop fields, which are not forwarded: those that always are, and those that the request's
@@ -84,6 +84,9 @@ struct Exchange {
   Task<void> carry_request(std::string rest);
   Task<void> refuse_body();
   Task<void> carry_answer();
+  std::optional<std::string_view> begin_of_answer(std::string_view bytes);
+  Task<bool> pass_answer(std::string_view bytes);
+  Task<void> refuse_answer(std::string_view reason);
   Task<void> carry_on(std::string rest);
 
   std::shared_ptr<Connection> connection;
@@ -93,7 +96,11 @@ struct Exchange {
   Mask mask;
   ChunkedBody chunks;
   uint64_t sent = 0;
+  std::string begin;  // of the response, until it is known whether it switches
+  bool begun = false;  // it is known
+  std::string_view wrong;  // why the response is refused
   bool answering = false;  // the response has begun
+  bool shown = false;  // the client has been sent some of it
   bool refused = false;
   bool switched = false;
   asio::steady_timer answered;  // expires when it is known whether the response switches
@@ -160,29 +167,68 @@ Task<void> Exchange::carry_on(std::string rest) {
   co_await upstream.finish();
 }
 
+// Returns what may be passed on, empty while the answer might be an unfinished head that switches
+// protocols. To another than the WebSocket that was asked for, nothing would be inspected.
+std::optional<std::string_view> Exchange::begin_of_answer(std::string_view bytes) {
+  if (begun) return bytes;
+  const size_t read = begin.size();
+  begin += bytes;
+  const std::optional<bool> switches = may_switch(begin);
+  if (!switches) return std::nullopt;
+  if (*switches) {
+    const size_t end = end_of_answer_head(begin, read);
+    if (end == std::string::npos && begin.size() <= kLongestAnswerHead) return std::nullopt;
+    switched =
+        head.upgrade && read_answer_head(std::string_view(begin).substr(0, end)).to_websocket;
+    if (!switched) wrong = "other_protocol";
+  }
+  begun = true;
+  answered.expires_at(asio::steady_timer::time_point());
+  return begin;
+}
+
+// Returns false when the client has gone.
+Task<bool> Exchange::pass_answer(std::string_view bytes) {
+  const std::string text = mask.pass(bytes);
+  shown = shown || !text.empty();
+  auto writing = client.write(text);
+  const bool ok = co_await std::move(writing);
+  co_return ok;
+}
+
+// As refuse_body(): what has begun is only broken off.
+Task<void> Exchange::refuse_answer(std::string_view reason) {
+  const std::string target = to_string(*connection->target);
+  connection->box->note(target, "http", false, reason);
+  if (!shown) {
+    auto refusing = refuse(client, 502, target, reason);
+    co_await std::move(refusing);
+  }
+  connection->cut();
+}
+
 Task<void> Exchange::carry_answer() {
   std::array<char, kBuffer> buffer;
-  std::string begin;
   std::optional<size_t> got;
-  for (bool begun = false;;) {
+  for (bool ok = true; ok;) {
     auto reading = upstream.read(buffer);
     got = co_await std::move(reading);
     if (refused) co_return;
     if (!got || *got == 0) break;
     answering = true;
     connection->touch(kBodyPatience);
-    if (!begun) {
-      begin.append(buffer.data(), std::min(*got, kSwitching.size()));
-      begun = begin.size() >= kSwitching.size();
-      switched = head.upgrade && begin.starts_with(kSwitching);
-      if (begun) answered.expires_at(asio::steady_timer::time_point());
-    }
-    const std::string shown = mask.pass({buffer.data(), *got});
-    auto writing = client.write(shown);
-    const bool ok = co_await std::move(writing);
-    if (!ok) break;
+    const auto bytes = begin_of_answer({buffer.data(), *got});
+    if (!bytes) continue;
+    if (!wrong.empty()) break;
+    auto passing = pass_answer(*bytes);
+    ok = co_await std::move(passing);
+    begin = std::string();
   }
-  const std::string kept = mask.rest();
+  if (!wrong.empty()) {
+    auto refusing = refuse_answer(wrong);
+    co_return co_await std::move(refusing);
+  }
+  const std::string kept = mask.pass(begun ? "" : begin) + mask.rest();
   auto writing = client.write(kept);
   const bool ok = co_await std::move(writing);
   // Many answers end with their connection, so one that was broken off must not seem to be whole.

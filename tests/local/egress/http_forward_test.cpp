@@ -70,24 +70,41 @@ class HttpForwardTest : public ::testing::Test {
   // something; with nothing more to send, it ends its sending direction if it `leaves`. The host
   // answers when it has received what ends with `until`, and has said all if that is a whole body.
   void exchange(std::string chunks, std::string more, bool leaves, std::string until) {
+    RequestHead head{.method = "POST",
+                     .target = "/",
+                     .fields = {{"Host", "a.example"}, {"Transfer-Encoding", "chunked"}},
+                     .body = BodyKind::chunked};
+    exchange(
+        std::move(head), Mask(), [&] { return talk(chunks, more, leaves); },
+        [&] { return serve(until, kAnswer, until == kLastChunk); });
+  }
+  // Forwards a request without a body, which the host answers with all that it says.
+  void ask(bool upgrade, std::string answer, Mask mask = Mask()) {
+    RequestHead head{
+        .method = "GET",
+        .target = "/",
+        .fields = {{"Host", "a.example"}, {"Sec-WebSocket-Extensions", "permessage-deflate"}}};
+    head.upgrade = upgrade;
+    exchange(
+        std::move(head), std::move(mask), [&] { return talk("", "", false); },
+        [&] { return serve("\r\n\r\n", answer, true); });
+  }
+  void exchange(RequestHead head, Mask mask, std::function<Task<void>()> program,
+                std::function<Task<void>()> host) {
     connection_->target = Target{"a.example", 80};
     PlainStream client(connection_->client), upstream(connection_->upstream);
     int running = 3;
-    const auto start = [&](auto make) {
+    const auto start = [&](std::function<Task<void>()> make) {
       spawn_detached(loop_.get_executor(), [this, make, &running]() -> Task<void> {
         auto work = make();
         co_await std::move(work);
         if (--running == 0) loop_.stop();
       });
     };
-    start([&] { return talk(chunks, more, leaves); });
-    start([&] { return serve(until); });
+    start(program);
+    start(host);
     start([&] {
-      RequestHead head{.method = "POST",
-                       .target = "/",
-                       .fields = {{"Host", "a.example"}, {"Transfer-Encoding", "chunked"}},
-                       .body = BodyKind::chunked};
-      return forward(connection_, client, upstream, std::move(head), "", Mask());
+      return forward(connection_, client, upstream, std::move(head), "", std::move(mask));
     });
     loop_.run_for(std::chrono::seconds(10));
     ASSERT_EQ(running, 0);
@@ -101,13 +118,13 @@ class HttpForwardTest : public ::testing::Test {
       if (!at_program_.end) asio::write(program_, asio::buffer(std::exchange(more, "")));
     }
   }
-  Task<void> serve(std::string until) {
+  Task<void> serve(std::string until, std::string answer, bool says_all) {
     while (!at_host_.end) {
       auto hearing = hear(host_, at_host_);
       co_await std::move(hearing);
       if (at_host_.end || !at_host_.text.ends_with(until)) continue;
-      asio::write(host_, asio::buffer(kAnswer));
-      if (until == kLastChunk) host_.shutdown(Socket::shutdown_send);
+      asio::write(host_, asio::buffer(answer));
+      if (says_all) host_.shutdown(Socket::shutdown_send);
     }
   }
   static Task<void> hear(Socket& socket, Heard& heard) {
@@ -218,6 +235,38 @@ TEST_F(HttpForwardTest, ABodyThatItsClientLeavesIsNotTakenForWhole) {
   exchange("5\r\nab", "", true, kLastChunk);
   EXPECT_TRUE(at_host().text.ends_with("5\r\nab")) << at_host().text;
   EXPECT_EQ(at_host().end, asio::error::connection_reset);
+}
+
+std::string switching(const std::string& fields) {
+  return "HTTP/1.1 101 Switching Protocols\r\n" + fields + "\r\n\x81\x01x";
+}
+
+TEST_F(HttpForwardTest, OpensTheWebSocketThatWasAskedFor) {
+  const std::string answer = switching("Connection: Upgrade\r\nupgrade: WebSocket\r\n");
+  ask(true, answer);
+  EXPECT_EQ(at_program().text, answer);
+  EXPECT_TRUE(box().verdicts().empty());
+}
+
+// What nobody looks into would be open both ways.
+class OtherProtocol : public HttpForwardTest, public ::testing::WithParamInterface<const char*> {};
+
+TEST_P(OtherProtocol, IsRefused) {
+  ask(true, switching(GetParam()));
+  EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
+  EXPECT_NE(at_program().text.find("\"reason\":\"other_protocol\""), std::string::npos);
+  ASSERT_EQ(box().verdicts().size(), 1U);
+  EXPECT_EQ(box().verdicts().back().reason, "other_protocol");
+}
+
+INSTANTIATE_TEST_SUITE_P(Fields, OtherProtocol,
+                         ::testing::Values("", "Connection: Upgrade\r\n", "Upgrade: h2c\r\n",
+                                           "Upgrade: websocket, h2c\r\n",
+                                           "Upgrade: h2c\r\nUpgrade: websocket\r\n"));
+
+TEST_F(HttpForwardTest, RefusesAProtocolThatNobodyAskedFor) {
+  ask(false, switching("Upgrade: websocket\r\n"));
+  EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
 }
 
 }  // namespace
