@@ -7,102 +7,111 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr size_t kLongestHead = 64 * 1024;
+using Kind = AnswerRun::Kind;
+
 constexpr int kMostDigits = 15;
-constexpr size_t kMostFraming = 32;  // between two bytes of content; honest servers need half of it
+constexpr size_t kMostDropped = 4096;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 size_t hex_value(char c) { return kHexDigits.find(ascii_lower(c)); }
 
 }  // namespace
 
-AnswerFrames::Run AnswerFrames::next(std::string_view bytes) {
-  const Run run = read(bytes);
-  framing_ = run.is_framing ? framing_ + run.bytes : 0;
-  // A caller that waits for the next content buffers the framing, which must stay bounded.
-  if (framing_ > kMostFraming) state_ = State::rest;
-  return run;
-}
-
-AnswerFrames::Run AnswerFrames::read(std::string_view bytes) {
+AnswerRun AnswerFrames::next(std::string_view bytes) {
   switch (state_) {
     case State::head:
       return read_head(bytes);
-    case State::size:
-      return read_size(bytes);
-    case State::extension: {
-      const size_t end = std::min(bytes.find('\r'), bytes.size());
-      if (end > 0) return {end, false};
-      state_ = State::size;
-      return read_size(bytes);
-    }
     case State::data: {
       const auto count = static_cast<size_t>(std::min<uint64_t>(left_, bytes.size()));
       left_ -= count;
-      if (left_ == 0) state_ = State::data_end;
-      return {count, false};
+      if (left_ == 0) state_ = State::data_cr;
+      return {count, Kind::content};
     }
-    case State::data_end:
-      if (bytes[0] == '\n') state_ = State::size;
-      if (bytes[0] == '\n' || bytes[0] == '\r') return {1, true};
-      state_ = State::rest;
-      [[fallthrough]];
     case State::rest:
-      return {bytes.size(), false};
+      return {bytes.size(), Kind::content};
+    case State::websocket: {
+      const AnswerRun run = websocket_.next(bytes);
+      return run.kind == Kind::lost ? lose() : run;
+    }
+    case State::lost:
+      return lose();
+    default:
+      return read_line(bytes[0]);
   }
-  return {bytes.size(), false};
 }
 
-AnswerFrames::Run AnswerFrames::read_head(std::string_view bytes) {
-  size_t count = 0;
-  while (count < bytes.size()) {
-    head_ += bytes[count++];
-    if (head_.ends_with("\r\n\r\n") || head_.ends_with("\n\n")) {
-      state_ = after_head();
-      head_.clear();
-      break;
-    }
-    if (head_.size() > kLongestHead) {
-      state_ = State::rest;
-      break;
-    }
-  }
-  return {count, false};
+AnswerRun AnswerFrames::read_head(std::string_view bytes) {
+  const size_t read = head_.size();
+  head_ += bytes;
+  const size_t end = end_of_answer_head(head_, read);
+  if (end == std::string::npos)
+    return head_.size() > kLongestAnswerHead ? lose() : AnswerRun{bytes.size(), Kind::content};
+  head_.resize(end);
+  state_ = after_head();
+  head_.clear();
+  return state_ == State::lost ? lose() : AnswerRun{end - read, Kind::content};
 }
 
 AnswerFrames::State AnswerFrames::after_head() const {
-  const size_t status = head_.find(' ') + 1;
-  const bool is_interim =
-      head_.compare(status, 1, "1") == 0 && head_.compare(status, 3, "101") != 0;
-  if (is_interim) return State::head;
-  const std::string lower = ascii_lower(head_);
-  const size_t field = lower.find("\ntransfer-encoding:");
-  if (field == std::string::npos) return State::rest;
-  const std::string line = lower.substr(field + 1, lower.find('\n', field + 1) - field);
-  return line.find("chunked") == std::string::npos ? State::rest : State::size;
+  const AnswerHead head = read_answer_head(head_);
+  if (head.is_interim) return State::head;
+  if (head.is_switch) return head.to_websocket ? State::websocket : State::lost;
+  if (head.body == AnswerHead::Body::unknown) return State::lost;
+  return head.body == AnswerHead::Body::chunked ? State::size : State::rest;
 }
 
-// A size, then perhaps an extension, which counts as content, then the end of the line.
-AnswerFrames::Run AnswerFrames::read_size(std::string_view bytes) {
-  const char c = bytes[0];
-  if (c == '\n') {
-    state_ = digits_ == 0 || left_ == 0 ? State::rest : State::data;
-    digits_ = 0;
-    return {1, true};
+AnswerRun AnswerFrames::read_line(char next) {
+  switch (state_) {
+    case State::size:
+      return read_size(next);
+    case State::extension:
+      if (next == '\r') return expect('\r', next, State::size_end);
+      if (next == '\n' || ++dropped_ > kMostDropped) return lose();
+      return {1, Kind::dropped};
+    case State::size_end: {
+      const State then = left_ > 0 ? State::data : State::rest;
+      digits_ = 0;
+      zero_ = false;
+      dropped_ = 0;
+      return expect('\n', next, then);
+    }
+    case State::data_cr:
+      return expect('\r', next, State::data_lf);
+    default:
+      return expect('\n', next, State::size);
   }
-  if (c == '\r') return {1, true};
-  const size_t digit = hex_value(c);
-  if (digit == std::string_view::npos && digits_ > 0) {
+}
+
+AnswerRun AnswerFrames::read_size(char next) {
+  const size_t digit = hex_value(next);
+  if (digit == std::string_view::npos) {
+    const bool ends = next == ';' || next == ' ' || next == '\t';
+    if ((digits_ == 0 && !zero_) || (!ends && next != '\r')) return lose();
+    if (next == '\r') return expect('\r', next, State::size_end);
     state_ = State::extension;
-    return {1, false};
+    return {1, Kind::dropped};
   }
-  if (digit == std::string_view::npos || digits_ == kMostDigits) {
-    state_ = State::rest;
-    return {bytes.size(), false};
+  if (digits_ == 0) left_ = 0;
+  if (digits_ == 0 && digit == 0) {
+    // Without it the size would be none if no other digit follows.
+    const Kind kind = zero_ ? Kind::dropped : Kind::framing;
+    zero_ = true;
+    return ++dropped_ > kMostDropped ? lose() : AnswerRun{1, kind};
   }
-  if (digits_++ == 0) left_ = 0;
+  if (++digits_ > kMostDigits) return lose();
   left_ = left_ * 16 + digit;
-  return {1, true};
+  return {1, Kind::framing};
+}
+
+AnswerRun AnswerFrames::expect(char wanted, char next, State then) {
+  if (next != wanted) return lose();
+  state_ = then;
+  return {1, Kind::framing};
+}
+
+AnswerRun AnswerFrames::lose() {
+  state_ = State::lost;
+  return {0, Kind::lost};
 }
 
 }  // namespace sandgate::egress

@@ -3,31 +3,49 @@
 #include <string>
 #include <string_view>
 
+#include "local/egress/answer_head.hpp"
+#include "local/egress/answer_run.hpp"
+#include "local/egress/websocket_frames.hpp"
+
 namespace sandgate::egress {
 
-// Incremental parser that splits an HTTP/1 response into content and the framing of its chunks.
-// It does not validate: from malformed or endless framing on, everything counts as content.
+// Incremental parser that splits an HTTP/1 answer into content and the framing of its chunks, or of
+// the WebSocket that it switches to. What a size line may hold besides the size (extensions, white
+// space, leading zeros) is dropped, so that what is passed on can be read in one way only. Trailers
+// and whatever follows them are content.
 class AnswerFrames {
  public:
-  struct Run {
-    size_t bytes = 0;
-    bool is_framing = false;
-  };
   // Classifies a prefix of `bytes`, which are not empty. The next call continues after that prefix.
-  Run next(std::string_view bytes);
+  // Once something is lost, everything is.
+  AnswerRun next(std::string_view bytes);
 
  private:
-  enum class State { head, size, extension, data, data_end, rest };
-  Run read(std::string_view bytes);
-  Run read_head(std::string_view bytes);
-  Run read_size(std::string_view bytes);
+  enum class State {
+    head,
+    size,
+    extension,
+    size_end,
+    data,
+    data_cr,
+    data_lf,
+    rest,
+    websocket,
+    lost
+  };
+  AnswerRun read_head(std::string_view bytes);
+  AnswerRun read_line(char next);  // the next character of what lies between two chunks
+  AnswerRun read_size(char next);
+  AnswerRun expect(char wanted, char next, State then);
+  AnswerRun lose();
   State after_head() const;
 
   State state_ = State::head;
   std::string head_;
   uint64_t left_ = 0;  // bytes of the chunk still to come
-  int digits_ = 0;
-  size_t framing_ = 0;  // bytes of framing since the last content
+  int digits_ = 0;  // of its size, without leading zeros
+  bool zero_ = false;  // its size begins with a zero
+  size_t dropped_ = 0;  // from its line
+  WebSocketFrames websocket_;
 };
 
 }  // namespace sandgate::egress

@@ -23,7 +23,7 @@ bool is_for_the_hop(const std::string& lower_name, const ConnectionNames& connec
 
 // What asks for an answer in which a secret's value would not be seen: encoded, or a part of it.
 bool hides_the_answer(std::string_view lower_name) {
-  constexpr std::array kNames{"accept-encoding", "range", "if-range"};
+  constexpr std::array kNames{"accept-encoding", "range", "if-range", "sec-websocket-extensions"};
   return std::ranges::find(kNames, lower_name) != kNames.end();
 }
 
@@ -187,9 +187,11 @@ std::optional<std::string_view> Exchange::begin_of_answer(std::string_view bytes
   return begin;
 }
 
-// Returns false when the client has gone.
+// Returns false when the answer is over: it is refused, or the client has gone.
 Task<bool> Exchange::pass_answer(std::string_view bytes) {
   const std::string text = mask.pass(bytes);
+  if (mask.lost()) wrong = "malformed_answer";
+  if (!wrong.empty()) co_return false;
   shown = shown || !text.empty();
   auto writing = client.write(text);
   const bool ok = co_await std::move(writing);

@@ -8,6 +8,7 @@ namespace {
 // So many bytes at its beginning make a longer value: the rest is hidden as it comes. Between two
 // bytes there may be framing, so what is held back is many times as much.
 constexpr size_t kDecisive = 256;
+constexpr size_t kMostHeld = 16 * 1024;
 
 }  // namespace
 
@@ -40,19 +41,24 @@ std::string Mask::pass(std::string_view bytes) {
   size_t keep = 0;
   for (const Search& search : searches_)
     if (search.found < kDecisive) keep = std::max(keep, search.found);
-  return release(std::min(keep, places_.size()));
+  std::string shown = release(std::min(keep, places_.size()));
+  lost_ = lost_ || bytes_.size() > kMostHeld;
+  return shown;
 }
 
-std::string Mask::rest() { return release(0); }
+std::string Mask::rest() { return lost_ ? "" : release(0); }
 
 void Mask::take(std::string_view bytes) {
-  while (!bytes.empty()) {
-    const auto [count, is_framing] = frames_.next(bytes);
+  while (!bytes.empty() && !lost_) {
+    const AnswerRun run = frames_.next(bytes);
+    lost_ = run.kind == AnswerRun::Kind::lost;
     const size_t begin = bytes_.size();
-    bytes_.append(bytes.substr(0, count));
-    if (!is_framing)
+    if (run.kind != AnswerRun::Kind::dropped) bytes_.append(bytes.substr(0, run.bytes));
+    if (run.kind == AnswerRun::Kind::content)
       for (size_t place = begin; place < bytes_.size(); ++place) say(place);
-    bytes.remove_prefix(count);
+    if (run.ends_message)
+      for (Search& search : searches_) search.found = 0;
+    bytes.remove_prefix(run.bytes);
   }
 }
 

@@ -21,10 +21,11 @@ struct Needle {
 using Needles = std::vector<std::shared_ptr<const Needle>>;
 
 // Streaming filter that hides secret values in an upstream's response, in case it echoes requests.
-// Each byte of a value becomes '*', so no length changes, even when chunks split the value. Best
-// effort: it finds literal values only. Of a value above 256 bytes, a beginning of that length is
-// hidden, too, so that no more is ever held back. The time is linear in the bytes, because one loop
-// serves all sandboxes and a tenant may control both the values and the response.
+// Each byte of a value becomes '*', so no length changes, even when chunks or frames split the
+// value (but not messages of a WebSocket). Best effort: it finds literal values only. Of a value
+// above 256 bytes, a beginning of that length is hidden, too, so that no more is ever held back.
+// The time is linear in the bytes, because one loop serves all sandboxes and a tenant may control
+// both the values and the response.
 class Mask {
  public:
   Mask() = default;  // hides nothing
@@ -32,6 +33,8 @@ class Mask {
 
   std::string pass(std::string_view bytes);  // returns masked bytes; may hold back the last ones
   std::string rest();  // returns the bytes held back; call it at the end
+  // The response's framing was not understood, or is endless: nothing more is returned.
+  bool lost() const { return lost_; }
   bool hides() const { return !searches_.empty(); }
 
  private:
@@ -52,6 +55,7 @@ class Mask {
   std::vector<Search> searches_;
   AnswerFrames frames_;
   std::string bytes_;  // received but not returned yet
+  bool lost_ = false;
   std::vector<size_t> places_;  // indexes in bytes_ of content, without framing
 };
 

@@ -72,6 +72,8 @@ def test_the_value_arrives_and_is_not_inside():
         assert heard_header() == [f"Bearer {VALUE}"], (done, web.heard[-1])
         # The server shows the header: the sandbox sees it masked.
         assert VALUE not in done["stdout"] and "*" * len(VALUE) in done["stdout"], done
+        done = curl(sandbox, direct, '-H "Authorization: Bearer $TOKEN"', f"https://{HOST}/pieces")
+        assert VALUE not in done["stdout"] and "*" * len(VALUE) in done["stdout"], done
     # A part of an answer could hold a part of the value.
     done = curl(sandbox, "-r 0-3 -H 'If-Range: \"x\"'", '-H "Authorization: Bearer $TOKEN"', f"https://{HOST}/part")
     asked = {name.lower() for name, _ in web.heard[-1]["headers"]}

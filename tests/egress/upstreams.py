@@ -37,18 +37,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.send_response(200)
         if self.path == "/streamed":
             return self.stream(b"streamed\n")
+        if self.path == "/pieces":
+            return self.stream(text, 7, b" ;x=y")
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(text)
 
-    def stream(self, text):
+    def stream(self, text, piece=1000, extension=b""):
         """As servers do that do not know the length: chunks, and until the end for HTTP/1.0, which knows none."""
         chunked = self.request_version == "HTTP/1.1"
         if chunked:
             self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.wfile.write(b"%x\r\n%s\r\n0\r\n\r\n" % (len(text), text) if chunked else text)
+        pieces = [text[at:at + piece] for at in range(0, len(text), piece)] + [b""]
+        self.wfile.write(b"".join(b"%x%s\r\n%s\r\n" % (len(part), extension, part) for part in pieces) if chunked else text)
 
     do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = do_TRACE = answer
 

@@ -269,5 +269,29 @@ TEST_F(HttpForwardTest, RefusesAProtocolThatNobodyAskedFor) {
   EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
 }
 
+Mask hiding(const std::string& value) {
+  return Mask({std::make_shared<const Needle>(Secret(value))});
+}
+
+TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedIsRefused) {
+  ask(false, "HTTP/1.1 200 OK\r\nTransfer-Encoding: br, chunked\r\n\r\n", hiding("value"));
+  EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
+  ASSERT_EQ(box().verdicts().size(), 1U);
+  EXPECT_EQ(box().verdicts().back().reason, "malformed_answer");
+}
+
+TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedFurtherIsBrokenOff) {
+  const std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
+  ask(false, begin + "0x5\r\nvalue\r\n0\r\n\r\n", hiding("value"));
+  EXPECT_EQ(at_program().text.find("value"), std::string::npos);
+  EXPECT_EQ(box().verdicts().size(), 1U);
+}
+
+TEST_F(HttpForwardTest, AsksForNothingThatCannotBeMasked) {
+  ask(true, kAnswer, hiding("value"));
+  EXPECT_NE(at_host().text.find("Upgrade: websocket\r\n"), std::string::npos) << at_host().text;
+  EXPECT_EQ(at_host().text.find("permessage-deflate"), std::string::npos) << at_host().text;
+}
+
 }  // namespace
 }  // namespace sandgate::egress::test
