@@ -25,24 +25,24 @@ std::optional<int64_t> number_in(const std::string& path) {
 }
 
 // A sysctl file must be written in one call.
-bool write_number(const std::string& path, int64_t value) {
+bool write_setting(const std::string& path, const std::string& value) {
   const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  const std::string text = std::to_string(value) + "\n";
+  const std::string text = value + "\n";
   return file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
-int64_t files_that_fit_into_memory() {
+int64_t bytes_of_memory() {
   struct sysinfo info {};
   sysinfo(&info);
-  return static_cast<int64_t>(info.totalram) * info.mem_unit / kLeastBytesOfAFile;
+  return static_cast<int64_t>(info.totalram) * info.mem_unit;
 }
 
-// With nokmem, control groups do not count open files, and only the machine's limit bounds them.
-std::string why_files_are_kept(const std::string& kernel_options) {
+// Where control groups do not count open files or sockets, only the machine's limit bounds them.
+std::string why_kept(const std::string& kernel_options, const std::string& uncounted) {
   std::ifstream in(kernel_options);
   for (std::string option; in >> option;) {
-    if (option.starts_with("cgroup.memory=") && option.find("nokmem") != std::string::npos)
-      return "cgroup.memory=nokmem";
+    if (option.starts_with("cgroup.memory=") && option.find(uncounted) != std::string::npos)
+      return "cgroup.memory=" + uncounted;
   }
   return "";
 }
@@ -59,7 +59,7 @@ Ceiling::Lifted Ceiling::lift() const {
   const auto value = number_in(setting_.path);
   if (!value || *value >= setting_.enough) return Lifted::was_enough;
   const bool may = setting_.kept_because.empty();
-  return may && write_number(setting_.path, setting_.most) ? Lifted::raised : Lifted::refused;
+  return may && write_setting(setting_.path, setting_.most) ? Lifted::raised : Lifted::refused;
 }
 
 ProbeResult Ceiling::probe() const {
@@ -73,21 +73,32 @@ ProbeResult Ceiling::probe() const {
   if (access(setting_.path.c_str(), W_OK) == 0)
     return {setting_.name, true, false, detail + " until a node begins, which raises that", ""};
   return {setting_.name, false, false, few,
-          "sysctl -w " + setting_.sysctl + "=" + std::to_string(setting_.most)};
+          "sysctl -w " + setting_.sysctl + "=" +
+              (setting_.most.find(' ') == std::string::npos ? setting_.most
+                                                            : "'" + setting_.most + "'")};
 }
 
 std::vector<Ceiling> ceilings(const std::string& proc) {
-  const auto ceiling = [&proc](std::string name, std::string sysctl, int64_t enough, int64_t most,
-                               std::string kept_because = "") {
+  const auto ceiling = [&proc](std::string name, std::string sysctl, int64_t enough,
+                               std::string most, std::string kept_because = "") {
     std::string path = proc + "/sys/" + sysctl;
     std::ranges::replace(path.begin() + static_cast<ptrdiff_t>(proc.size()), path.end(), '.', '/');
-    return Ceiling({std::move(name), std::move(sysctl), std::move(path), enough, most,
+    return Ceiling({std::move(name), std::move(sysctl), std::move(path), enough, std::move(most),
                     std::move(kept_because)});
   };
-  return {ceiling("open files", "fs.file-max", files_that_fit_into_memory(),
-                  std::numeric_limits<int64_t>::max(), why_files_are_kept(proc + "/cmdline")),
-          ceiling("process numbers", "kernel.pid_max", 1'000'000, 4'194'304),
-          ceiling("terminals", "kernel.pty.max", 65'536, 1'048'576)};
+  const std::string options = proc + "/cmdline";
+  const int64_t pages = bytes_of_memory() / sysconf(_SC_PAGESIZE);
+  // What all sandboxes may hold, a quarter of their memory, is below the first number, from which
+  // on the kernel watches sockets; the others are in the proportion that it chooses itself.
+  const int64_t calm = pages / 4;
+  const std::string buffers =
+      std::to_string(calm) + " " + std::to_string(pages / 3) + " " + std::to_string(pages / 2);
+  return {ceiling("open files", "fs.file-max", bytes_of_memory() / kLeastBytesOfAFile,
+                  std::to_string(std::numeric_limits<int64_t>::max()), why_kept(options, "nokmem")),
+          ceiling("process numbers", "kernel.pid_max", 1'000'000, "4194304"),
+          ceiling("terminals", "kernel.pty.max", 65'536, "1048576"),
+          ceiling("TCP buffers", "net.ipv4.tcp_mem", calm, buffers, why_kept(options, "nosocket")),
+          ceiling("UDP buffers", "net.ipv4.udp_mem", calm, buffers, why_kept(options, "nosocket"))};
 }
 
 void lift_ceilings() {

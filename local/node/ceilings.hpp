@@ -7,16 +7,17 @@
 namespace sandgate {
 
 // A machine-wide kernel limit that no control group divides among sandboxes: open files, process
-// numbers, terminals. Each sandbox has limits of its own (memory, which also bounds open files;
-// processes; terminals), so the machine's limits may be as high as possible. When they are low, a
-// few sandboxes can exhaust them for all others, the gateway and the host.
+// numbers, terminals, buffers of sockets. Each sandbox has limits of its own (memory, which also
+// bounds open files; processes; terminals), so the machine's limits may be as high as possible.
+// When they are low, a few sandboxes can exhaust them for all others, the gateway and the host.
 class Ceiling {
  public:
   struct Setting {
     std::string name;
     std::string sysctl;
     std::string path;
-    int64_t enough, most;  // a value below `enough` is raised to `most`
+    int64_t enough;
+    std::string most;  // what a value, or the first of several, below `enough` is raised to
     std::string kept_because;  // why it must not be raised; empty: it may
   };
   enum class Lifted { was_enough, raised, refused };

@@ -1,9 +1,11 @@
 #include "local/node/ceilings.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "tests/support/run.hpp"
 
@@ -21,6 +23,9 @@ struct Machine {
     std::ofstream(proc() + "/sys/fs/file-max") << files << "\n";
     std::ofstream(proc() + "/sys/kernel/pid_max") << pids << "\n";
     std::ofstream(proc() + "/sys/kernel/pty/max") << terminals << "\n";
+    std::filesystem::create_directories(proc() + "/sys/net/ipv4");
+    for (const char* name : {"tcp_mem", "udp_mem"})
+      std::ofstream(proc() + "/sys/net/ipv4/" + name) << "300\t400\t600\n";
     std::ofstream(proc() + "/cmdline") << options << "\n";
   }
   std::string proc() const { return directory.path(); }
@@ -33,6 +38,10 @@ struct Machine {
     std::ifstream(proc() + "/sys/kernel/pid_max") >> pids;
     std::ifstream(proc() + "/sys/kernel/pty/max") >> terminals;
     return files + " " + pids + " " + terminals;
+  }
+  std::vector<int64_t> buffers(const std::string& name) const {
+    std::ifstream in(proc() + "/sys/net/ipv4/" + name);
+    return {std::istream_iterator<int64_t>(in), {}};
   }
   std::vector<ProbeResult> probe() const {
     std::vector<ProbeResult> results;
@@ -63,6 +72,28 @@ TEST(Ceilings, ThatAreHighEnoughStay) {
   EXPECT_EQ(machine.now(), "9000000000000000000 2000000 100000");
 }
 
+// Whatever all sandboxes hold, a quarter of their memory, is below what slows down sockets.
+TEST(Ceilings, OfSocketsAreSharesOfTheMemory) {
+  const Machine machine("2466177", "32768", "4096");
+  machine.lift();
+  const int64_t pages = sysconf(_SC_PHYS_PAGES);
+  for (const char* name : {"tcp_mem", "udp_mem"}) {
+    const std::vector<int64_t> now = machine.buffers(name);
+    ASSERT_EQ(now.size(), 3U) << name;
+    EXPECT_EQ(now[0], pages / 4) << name;
+    EXPECT_EQ(now[1], pages / 3) << name;
+    EXPECT_EQ(now[2], pages / 2) << name;
+  }
+  EXPECT_NE(Machine("1", "1", "1", "cgroup.memory=nosocket").probe()[3].fix.find("nosocket"),
+            std::string::npos);
+}
+
+TEST(Ceilings, OfSocketsStayWhereMemoryDoesNotCountThem) {
+  const Machine machine("2466177", "32768", "4096", "cgroup.memory=nosocket");
+  machine.lift();
+  EXPECT_EQ(machine.buffers("tcp_mem"), (std::vector<int64_t>{300, 400, 600}));
+}
+
 TEST(Ceilings, OfFilesStayWhereMemoryDoesNotCountThem) {
   const Machine machine("2466177", "32768", "4096", "quiet cgroup.memory=nosocket,nokmem rw");
   machine.lift();
@@ -75,14 +106,14 @@ TEST(Ceilings, OfFilesStayWhereMemoryDoesNotCountThem) {
 // A number that not even root may change.
 TEST(Ceilings, ThatMayNotBeRaisedAreToldOf) {
   const Ceiling ceiling(
-      {"groups", "kernel.ngroups_max", "/proc/sys/kernel/ngroups_max", 1'000'000, 2'000'000, ""});
+      {"groups", "kernel.ngroups_max", "/proc/sys/kernel/ngroups_max", 1'000'000, "2000000", ""});
   EXPECT_EQ(ceiling.lift(), Ceiling::Lifted::refused);
   EXPECT_FALSE(ceiling.probe().ok);
   EXPECT_EQ(ceiling.probe().fix, "sysctl -w kernel.ngroups_max=2000000");
 }
 
 TEST(Ceilings, ThatThisKernelDoesNotHaveAreNone) {
-  const Ceiling ceiling({"none", "none", "/nonexistent", 1, 1, ""});
+  const Ceiling ceiling({"none", "none", "/nonexistent", 1, "1", ""});
   EXPECT_EQ(ceiling.lift(), Ceiling::Lifted::was_enough);
   EXPECT_TRUE(ceiling.probe().ok);
 }
