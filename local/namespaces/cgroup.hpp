@@ -32,6 +32,11 @@ struct CgroupUsage {
   int64_t cpu_micros = 0, memory_bytes = 0, processes = 0;
 };
 
+struct SocketUse {
+  int64_t held = 0, limit = 0;
+  int64_t excess() const { return limit > 0 && held > limit ? held - limit : 0; }
+};
+
 // The tree of control groups of a node's sandboxes, all below one parent group. Thread-safe.
 // Failures throw StepError.
 class CgroupTree {
@@ -41,12 +46,13 @@ class CgroupTree {
   virtual CgroupEntry create(const std::string& id, const Resources& resources) = 0;
   virtual CgroupUsage usage(const std::vector<std::string>& directories) const = 0;
   virtual int64_t cpu_micros(const std::vector<std::string>& directories) const = 0;  // of usage()
-  // Bytes of TCP buffers above the group's limit; the kernel grants every connection a page or two
-  // regardless of the limit. 0 where TCP buffers count as the group's memory (version 2).
-  virtual int64_t tcp_excess(const std::vector<std::string>&) const { return 0; }
   // Bytes of kernel memory for which a group is charged: all with version 1, that of unreclaimable
   // objects with version 2. 0: unknown.
   virtual int64_t kernel_bytes(const std::vector<std::string>&) const { return 0; }
+  // Bytes of buffers that the group's sockets hold, and its limit for them, 0 without one (version
+  // 2, where they count as the group's memory). The kernel grants every connection a page or two
+  // regardless of the limit.
+  virtual SocketUse socket_use(const std::vector<std::string>&) const { return {}; }
   // Bytes of unreclaimable kernel objects for which all groups together are charged, no more than
   // that; 0 where it is unknown (version 1).
   virtual int64_t charged_slab() const { return 0; }

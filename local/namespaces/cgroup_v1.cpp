@@ -6,6 +6,7 @@
 #include <fstream>
 
 #include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/socket_memory.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -84,14 +85,13 @@ class CgroupV1 : public CgroupTree {
     return 0;
   }
 
-  int64_t tcp_excess(const std::vector<std::string>& directories) const override {
+  // The kernel counts the buffers of other protocols there, too.
+  SocketUse socket_use(const std::vector<std::string>& directories) const override {
     for (const std::string& directory : directories) {
       const int64_t held = read_cgroup_number(directory, "memory.kmem.tcp.usage_in_bytes");
-      if (held == 0) continue;
-      return std::max<int64_t>(
-          0, held - read_cgroup_number(directory, "memory.kmem.tcp.limit_in_bytes"));
+      if (held > 0) return {held, read_cgroup_number(directory, "memory.kmem.tcp.limit_in_bytes")};
     }
-    return 0;
+    return {};
   }
 
   int64_t kernel_bytes(const std::vector<std::string>& directories) const override {
@@ -155,7 +155,7 @@ class CgroupV1 : public CgroupTree {
       // The limit above does not cover TCP buffers, whose total is limited for the whole machine.
       if (access((directory + "/memory.kmem.tcp.limit_in_bytes").c_str(), W_OK) == 0) {
         write_cgroup_file(directory, "memory.kmem.tcp.limit_in_bytes",
-                          std::to_string(resources.memory_mib << 18));
+                          std::to_string(socket_share(resources.memory_mib, most_of_tcp_)));
       }
     }
     if (support_.processes) {
@@ -173,6 +173,7 @@ class CgroupV1 : public CgroupTree {
   V1Directories parents_;
   CgroupSupport support_;
   DiskSpeed speed_;
+  const int64_t most_of_tcp_ = tcp_memory().most;
 };
 
 std::string parent_for(const std::vector<CgroupMount>& mounts, const char* controller,

@@ -63,8 +63,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
   work.end = [this](const std::string& seat) { end_seat(seat); };
   warming_ = std::make_unique<Warming>(pool_, std::move(work));
-  // With version 2, TCP buffers count as the group's memory.
-  if (capabilities_.cgroups.version == 1) tcp_watch_ = watch_tcp();
+  if (capabilities_.cgroups.version != 0) tcp_watch_ = watch_tcp();
   descriptor_watch_ = watch_descriptors();
 }
 

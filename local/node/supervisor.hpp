@@ -181,10 +181,11 @@ class Supervisor {
   bool reopen(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // Memory that control groups do not count, and epoll items. Each of these watches ends the
-  // programs of a sandbox that holds too much.
-  std::unique_ptr<MemoryWatch> watch_tcp();  // for control groups of version 1 (tcp_memory.cpp)
+  // Memory that control groups do not count or whose limit for the machine is near, and epoll
+  // items. Each of these watches ends the programs of a sandbox that holds too much.
+  std::unique_ptr<MemoryWatch> watch_tcp();  // and of other sockets (tcp_memory.cpp)
   void end_tcp_hoards() const;
+  void end_largest_holder() const;
   std::unique_ptr<MemoryWatch> watch_descriptors();  // (descriptor_memory.cpp)
   struct DescriptorLook {
     int64_t cpu_micros = 0;  // that the sandbox had used by then; 0: unknown

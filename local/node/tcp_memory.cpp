@@ -1,11 +1,7 @@
-// How a supervisor limits the memory that a sandbox's TCP buffers use, with control groups of
-// version 1.
-#include <unistd.h>
-
-#include <fstream>
-#include <sstream>
-
+// How a supervisor limits the memory that a sandbox's sockets use: with control groups of version
+// 1, which do not enforce it well, and where the machine's limit for all sockets is near.
 #include "gateway/core/log.hpp"
+#include "local/namespaces/socket_memory.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -13,28 +9,28 @@ namespace {
 
 constexpr MemoryWatch::Pace kTcpPace{"tcp-watch", std::chrono::milliseconds(100), 20};
 constexpr int64_t kWorthALook = 32 << 20;
+// Whoever holds less is not why the machine is short of it.
+constexpr int64_t kWorthEnding = 32 << 20;
 // About the excess that 2500 connections with full buffers reach within their limit.
 constexpr int64_t kTcpSlack = 32 << 20;
 constexpr int kKillRounds = 16;
 
-// The line "TCP: inuse 5 orphan 0 tw 0 alloc 5 mem 9204" gives the pages of all network namespaces.
-int64_t machine_tcp_bytes() {
-  std::ifstream counts("/proc/net/sockstat");
-  for (std::string line; std::getline(counts, line);) {
-    const size_t at = line.find(" mem ");
-    if (!line.starts_with("TCP:") || at == std::string::npos) continue;
-    int64_t pages = 0;
-    std::istringstream(line.substr(at + 5)) >> pages;
-    return pages * sysconf(_SC_PAGESIZE);
-  }
-  return 0;
-}
+bool sockets_are_short() { return tcp_memory().is_short() || udp_memory().is_short(); }
 
 }  // namespace
 
 std::unique_ptr<MemoryWatch> Supervisor::watch_tcp() {
+  const bool is_counted = capabilities_.cgroups.version != 1;
   return std::make_unique<MemoryWatch>(
-      kTcpPace, [] { return machine_tcp_bytes() > kWorthALook; }, [this] { end_tcp_hoards(); });
+      kTcpPace,
+      [is_counted] {
+        return is_counted ? sockets_are_short()
+                          : tcp_memory().held > kWorthALook || udp_memory().is_short();
+      },
+      [this] {
+        end_tcp_hoards();
+        if (sockets_are_short()) end_largest_holder();
+      });
 }
 
 // Until no new ones appear, since programs may start others meanwhile.
@@ -55,11 +51,26 @@ void Supervisor::end_programs(const JournalRecord& record) const {
 // of them together too much.
 void Supervisor::end_tcp_hoards() const {
   for (const JournalRecord& record : list()) {
-    if (record.paused || cgroups_->tcp_excess(record.cgroups) <= kTcpSlack) continue;
+    if (record.paused || cgroups_->socket_use(record.cgroups).excess() <= kTcpSlack) continue;
     log::warn("programs ended: they hold more in TCP buffers than their sandbox may",
               {{"sandbox", record.id}});
     end_programs(record);
   }
+}
+
+// One at a time: what it held may be enough for the others. The programs of a paused sandbox end
+// only once it is resumed.
+void Supervisor::end_largest_holder() const {
+  std::vector<JournalRecord> records = list();
+  std::erase_if(records, [](const JournalRecord& record) { return record.paused; });
+  std::vector<int64_t> held;
+  for (const JournalRecord& record : records)
+    held.push_back(cgroups_->socket_use(record.cgroups).held);
+  const auto largest = largest_holder(held, kWorthEnding);
+  if (!largest) return;
+  log::warn("programs ended: sockets of the machine are short of memory, and these hold most",
+            {{"sandbox", records[*largest].id}, {"mib", held[*largest] >> 20}});
+  end_programs(records[*largest]);
 }
 
 }  // namespace sandgate
