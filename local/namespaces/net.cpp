@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <cstring>
 #include <string_view>
+#include <tuple>
 
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/wall.hpp"
@@ -22,6 +24,16 @@ constexpr std::string_view kSocketOptions = "4096";
 // would not make loopback faster.
 constexpr std::string_view kReceiveBuffers = "4096 16384 1048576";
 
+// glibc answers AI_ADDRCONFIG with IPv4 addresses only if some interface has one that is not
+// 127.0.0.1. This one is in 127/8, where the loopback's routes lead anyway.
+constexpr uint32_t kSecondAddress = 0x7FFFFFFE;  // 127.255.255.254
+
+ifreq loopback(const char* label) {
+  ifreq request{};
+  std::strcpy(request.ifr_name, label);
+  return request;
+}
+
 void set(const char* name, std::string_view value) {
   const Fd file(open(name, O_WRONLY | O_CLOEXEC));
   if (file) [[maybe_unused]]
@@ -32,10 +44,15 @@ void set(const char* name, std::string_view value) {
 
 void bring_loopback_up() {
   Fd socket_fd = check_fd(socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0), "loopback socket");
-  ifreq request{};
-  std::strcpy(request.ifr_name, "lo");
+  ifreq request = loopback("lo");
   request.ifr_flags = IFF_UP | IFF_RUNNING;
   check(ioctl(socket_fd.get(), SIOCSIFFLAGS, &request), "loopback up");
+  // Only now, since the kernel gives 127.0.0.1 to a loopback without any address. If this one is
+  // refused, some programs find no names, which is no reason not to start.
+  request = loopback("lo:1");
+  sockaddr_in second{.sin_family = AF_INET, .sin_addr = {htonl(kSecondAddress)}};
+  std::memcpy(&request.ifr_addr, &second, sizeof second);
+  std::ignore = ioctl(socket_fd.get(), SIOCSIFADDR, &request);
 }
 
 void bound_uncounted(const LaunchSpec& spec) {

@@ -3,7 +3,8 @@
 
 namespace sandgate {
 
-// Brings up the loopback of the caller's network namespace, its only interface. Throws StepError.
+// Brings up the loopback of the caller's network namespace, its only interface, with a second
+// address, for which programs find names with AI_ADDRCONFIG. Throws StepError.
 void bring_loopback_up();
 
 // Limits listen backlogs (256), receive buffers (16 KiB at first, 1 MiB at most) and the options of

@@ -139,6 +139,11 @@ def test_names_are_answered_only_for_rules():
     assert lines["a.wild.example"].startswith(("198.18.", "198.19.")), lines
     for name in names[2:]:
         assert lines[name] == "none", lines
+    # Also for those who ask only for addresses of a kind that the machine has (AI_ADDRCONFIG).
+    done = world.run(box, "getent", "ahostsv4", "api.test.example")
+    assert done["stdout"].startswith(("198.18.", "198.19.")), done
+    done = world.run(box, "getent", "ahosts", "localhost")
+    assert done["stdout"].startswith("127.0.0.1 "), done
     # Over TCP as well, and a question that is none gets no answer that says anything.
     over_tcp = ("import socket,struct\n"
                 "q=b'\\x12\\x34\\x01\\0\\0\\x01\\0\\0\\0\\0\\0\\0\\x03api\\x04test\\x07example\\0\\0\\x01\\0\\x01'\n"
