@@ -127,11 +127,7 @@ def run():
     programs = pip_package("openapi-python-client==0.29.1")
     for package in ("typescript@5.9.3", "openapi-typescript@7.13.0", "openapi-fetch@0.17.0"):
         modules = npm_package("clients", package)
-    try:
-        main(globals())
-    finally:
-        if World.server:
-            World.server.close()
+    main(globals())
 
 
 if __name__ == "__main__":

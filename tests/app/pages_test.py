@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The blocks with a name, such as `sh longer`, of the pages in docs/ do what the pages promise. Run as root."""
+import atexit
 import json
 import os
 import re
@@ -32,6 +33,7 @@ class World:
     def __init__(self):
         if not World.server:
             World.server = Server().start()
+            atexit.register(World.server.close)
             World.tenant, World.owner = World.server.tenant("reader", "developer")
         self.environment = {"PATH": os.path.dirname(BINARY) + ":" + os.environ["PATH"], "LANG": "C.UTF-8",
                             "HOME": self.server.home, "SANDGATE_URL": f"http://127.0.0.1:{self.server.port}",
@@ -82,13 +84,5 @@ def test_the_example_of_an_extension_runs():
     assert told.endswith("42\n"), told
 
 
-def run():
-    try:
-        main(globals())
-    finally:
-        if World.server:
-            World.server.close()
-
-
 if __name__ == "__main__":
-    run()
+    main(globals())

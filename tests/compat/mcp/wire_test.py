@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """/mcp by hand: what HTTP and JSON-RPC refuse, whose sessions are whose, and two gateways of one database.
 Run as root; takes names of single tests."""
+import atexit
 import json
 import os
 import sys
@@ -24,6 +25,7 @@ class World:
     def __init__(self):
         if not World.server:
             World.server = Server(settings={"mcp.profile": "", "mcp.origins": "https://app.example.com"}).start()
+            atexit.register(World.server.close)
             World.server.profile("test", **PROFILE)
         self.tenant, self.owner = self.server.tenant("wire")
 
@@ -306,13 +308,5 @@ def two_gateways(first, second, backend):
     assert not one.ok("GET", "/v1/sandboxes?state=running")["items"]
 
 
-def run():
-    try:
-        main(globals())
-    finally:
-        if World.server:
-            World.server.close()
-
-
 if __name__ == "__main__":
-    run()
+    main(globals())
