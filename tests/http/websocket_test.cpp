@@ -204,6 +204,11 @@ TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
   EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
+// The fields of a request that is answered by 101.
+const std::string kUpgrade =
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
+
 TEST(WebSocket, TellsPlainRequestsHowToAsk) {
   LiveServer server(socket_table());
   RawClient client(server.port());
@@ -214,11 +219,8 @@ TEST(WebSocket, TellsPlainRequestsHowToAsk) {
 
 TEST(WebSocket, TellsAClientThatDoesNotWaitForItsAnswer) {
   LiveServer server(socket_table());
-  const std::string wanted =
-      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n";
   RawClient client(server.port());
-  const auto answer = client.ask(get("/ws", wanted) + "\x82\x80");
+  const auto answer = client.ask(get("/ws", kUpgrade) + "\x82\x80");
   EXPECT_EQ(answer.status, 400);
   EXPECT_NE(answer.body.find("after the answer"), std::string::npos);
 }
@@ -226,10 +228,7 @@ TEST(WebSocket, TellsAClientThatDoesNotWaitForItsAnswer) {
 TEST(WebSocket, IsNotAnsweredToHttp10) {
   LiveServer server(socket_table());
   RawClient client(server.port());
-  const std::string fields =
-      "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-      "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n";
-  EXPECT_EQ(client.ask("GET /ws HTTP/1.0\r\nHost: x\r\n" + fields).status, 400);
+  EXPECT_EQ(client.ask("GET /ws HTTP/1.0\r\nHost: x\r\n" + kUpgrade + "\r\n").status, 400);
 }
 
 TEST(WebSocket, TellsItsVersionToWhoSpeaksAnother) {

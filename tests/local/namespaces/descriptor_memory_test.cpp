@@ -224,7 +224,8 @@ TEST_F(DescriptorMemoryTest, WhoWatchesOneDescriptorTooOftenLosesItsPrograms) {
 
 // An epoll instance that was sent to a socket is in nobody's table of descriptors.
 TEST_F(DescriptorMemoryTest, NoEpollInstanceIsHiddenInFlight) {
-  if (epoll_items_of_machine() == kUnknownItems) GTEST_SKIP() << "no counts of kernel objects";
+  if (epoll_items_of_machine() == kUnknownItems)
+    GTEST_SKIP() << "/sys/kernel/slab counts no epoll items";
   const std::string hider = node().create();
   stop_node();
   start(hider,
