@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <ctime>
+
 #include "gateway/core/json_text.hpp"
 
 namespace sandgate {
@@ -44,11 +46,11 @@ TEST(ParseJson, TakesTimeThatGrowsWithTheText) {
     std::string text = "[" + item;
     for (size_t i = 1; i < items; ++i) text += "," + item;
     text += "]";
-    auto best = std::chrono::steady_clock::duration::max();
+    auto best = std::numeric_limits<std::clock_t>::max();
     for (int round = 0; round < 3; ++round) {
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();  // of the processor: others may run beside
       EXPECT_EQ(parse_json(text).size(), items);
-      best = std::min(best, std::chrono::steady_clock::now() - start);
+      best = std::min(best, std::clock() - start);
     }
     return best;
   };

@@ -45,6 +45,10 @@ Cluster& own_cluster() {
   return cluster;
 }
 
+// The first connection to a database caches the system catalog in a file, which copies then have
+// as well. That takes longer than many a test.
+void cache_catalog(const Cluster& cluster) { pqxx::connection(cluster.url(kMigrated)); }
+
 std::string shared_directory() {
   std::string directory;
   std::getline(std::ifstream(kShared), directory);
@@ -83,8 +87,9 @@ TestDatabase::TestDatabase(Schema schema, Owner owner)
   // What a copy contains would be the superuser's.
   const bool is_copy = schema == Schema::migrated && owner == Owner::superuser;
   if (owner == Owner::ordinary) administer(cluster_, "CREATE ROLE " + role + " LOGIN");
-  administer(cluster_, "CREATE DATABASE " + name_ + " OWNER " + role +
-                           (is_copy ? std::string(" TEMPLATE ") + kMigrated : ""));
+  administer(cluster_,
+             "CREATE DATABASE " + name_ + " OWNER " + role +
+                 (is_copy ? std::string(" STRATEGY file_copy TEMPLATE ") + kMigrated : ""));
   url_ = cluster_.url(name_, role);
   if (is_copy) set_apart(url_);
   database_ = std::make_unique<Database>(Database::Options{.url = url_, .connections = 2});
@@ -109,6 +114,7 @@ OwnCluster::~OwnCluster() { --own_clusters_wanted; }
 void start_shared_cluster() {
   stop_shared_cluster();  // of a run that was killed
   Cluster cluster(migrated_cluster());
+  cache_catalog(cluster);
   std::ofstream file(kShared);
   if (!(file << cluster.directory() << std::endl))
     throw std::runtime_error(std::string("cannot write ") + kShared);
