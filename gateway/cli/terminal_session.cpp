@@ -4,7 +4,6 @@
 
 #include <array>
 #include <csignal>
-#include <deque>
 #include <future>
 
 #include "gateway/cli/console.hpp"
@@ -29,7 +28,7 @@ void write_all(int fd, std::string_view bytes) {
 }
 
 // A terminal session on one thread: coroutines that read the socket, read the keyboard and watch
-// the window size; the last two send through one queue.
+// the window size. Each of the last two has at most one frame that is not sent yet.
 class Session {
  public:
   Session(asio::io_context& io, WebSocket& socket)
@@ -37,7 +36,8 @@ class Session {
         socket_(socket),
         input_(io, ::dup(STDIN_FILENO)),
         resized_(io, SIGWINCH),
-        ended_(io, SIGTERM, SIGHUP) {}
+        ended_(io, SIGTERM, SIGHUP),
+        sent_(io, asio::steady_timer::time_point::max()) {}
 
   int run() {
     spawn([this] { return receive(); });
@@ -116,24 +116,21 @@ class Session {
     }
   }
 
-  // Only one write at a time: while one is in progress, its coroutine also sends the queued frames.
+  // Only one write at a time; who comes meanwhile waits, and reads nothing.
   Task<void> send(bool text, std::string bytes) {
-    queue_.push_back(WebSocket::Message{text, std::move(bytes)});
-    if (writing_) co_return;
+    while (writing_) co_await sent_.async_wait(asio::as_tuple(asio::use_awaitable));
     writing_ = true;
-    while (!queue_.empty()) {
-      WebSocket::Message next = std::move(queue_.front());
-      queue_.pop_front();
-      co_await socket_.write(std::move(next));
-    }
+    WebSocket::Message message{text, std::move(bytes)};
+    co_await socket_.write(std::move(message));
     writing_ = false;
+    sent_.cancel();
   }
 
   asio::io_context& io_;
   WebSocket& socket_;
   asio::posix::stream_descriptor input_;
   asio::signal_set resized_, ended_;
-  std::deque<WebSocket::Message> queue_;
+  asio::steady_timer sent_;  // never expires; cancelled when a frame is sent
   bool writing_ = false;
   std::optional<int> exit_code_;
   std::exception_ptr failure_;
@@ -163,8 +160,12 @@ std::unique_ptr<WebSocket> connect(asio::io_context& io, const Client& client,
 int run_terminal(const Client& client, const std::string& path) {
   asio::io_context io;
   const auto socket = connect(io, client, path);
+  return run_terminal(io, *socket);
+}
+
+int run_terminal(asio::io_context& io, WebSocket& socket) {
   const RawTerminal raw;
-  return Session(io, *socket).run();
+  return Session(io, socket).run();
 }
 
 }  // namespace sandgate::cli

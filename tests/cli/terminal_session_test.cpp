@@ -1,5 +1,11 @@
 #include <gtest/gtest.h>
 
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <thread>
 
 #include <boost/asio.hpp>
@@ -42,6 +48,88 @@ class GreetingTerminal {
   tcp::acceptor acceptor_;
   std::thread thread_;
 };
+
+// A socket on which no change of the window's size gets through before it is released. The
+// program ends with the input.
+class HeldUpSocket : public WebSocket {
+ public:
+  explicit HeldUpSocket(asio::io_context& io)
+      : step_(io, asio::steady_timer::time_point::max()), poll_(io) {}
+
+  Task<std::optional<Message>> read() override {
+    while (!input_ended_) co_await step_.async_wait(asio::as_tuple(asio::use_awaitable));
+    co_return Message{true, R"({"type":"exit","exit_code":0})"};
+  }
+
+  Task<void> write(Message message) override {
+    EXPECT_FALSE(std::exchange(writing_, true)) << "two writes at a time";
+    const bool is_resize = message.text && message.bytes.find("resize") != std::string::npos;
+    if (is_resize) resizing_ = true;
+    while (is_resize && !released_) {
+      poll_.expires_after(std::chrono::milliseconds(1));
+      co_await poll_.async_wait(asio::use_awaitable);
+    }
+    if (!message.text) input_ += message.bytes.substr(1);
+    input_ended_ = message.text && message.bytes.find("close_stdin") != std::string::npos;
+    writing_ = false;
+    if (input_ended_) step_.cancel();
+  }
+
+  const std::string& protocol() const override { return protocol_; }
+  Task<void> close() override { co_return; }
+
+  bool is_resizing() const { return resizing_; }
+  void release() { released_ = true; }
+  const std::string& input() const { return input_; }
+
+ private:
+  asio::steady_timer step_, poll_;
+  bool writing_ = false, input_ended_ = false;
+  std::atomic<bool> resizing_{false}, released_{false};
+  std::string input_, protocol_;
+};
+
+// Writes what the other end takes, until it takes nothing for a while or has taken it all. Returns
+// how much that was.
+size_t write_while_taken(int fd, std::string_view bytes) {
+  constexpr int kPatience = 500;
+  ::fcntl(fd, F_SETFL, O_NONBLOCK);
+  size_t taken = 0;
+  pollfd end{fd, POLLOUT, 0};
+  while (taken < bytes.size() && ::poll(&end, 1, kPatience) == 1)
+    taken += static_cast<size_t>(
+        std::max<ssize_t>(0, ::write(fd, bytes.data() + taken, bytes.size() - taken)));
+  return taken;
+}
+
+TEST(TerminalSession, ReadsNoInputWhileItCannotSend) {
+  std::string input;
+  for (int line = 0; input.size() < (4u << 20); ++line) input += std::to_string(line) + '\n';
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  asio::io_context io;
+  HeldUpSocket socket(io);
+  size_t taken = 0;
+  std::thread user([&] {
+    while (!socket.is_resizing()) {
+      ::kill(::getpid(), SIGWINCH);  // ignored before somebody waits for it
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    taken = write_while_taken(ends[1], input);
+    socket.release();
+    write_while_taken(ends[1], std::string_view(input).substr(taken));
+    ::close(ends[1]);
+  });
+  const int before = ::dup(STDIN_FILENO);
+  ::dup2(ends[0], STDIN_FILENO);
+  ::close(ends[0]);
+  EXPECT_EQ(run_terminal(io, socket), 0);
+  ::dup2(before, STDIN_FILENO);
+  ::close(before);
+  user.join();
+  EXPECT_LT(taken, 1u << 20);
+  EXPECT_EQ(socket.input(), input);
+}
 
 TEST(TerminalSession, ShowsWhatTheProgramWritesAndEndsAsItDoes) {
   GreetingTerminal terminal;
