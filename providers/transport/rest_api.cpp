@@ -166,8 +166,10 @@ void RestCall::sends_file(ByteSource& bytes) {
 
 Error error_of_status(std::string_view provider, int status, const HttpFields& headers) {
   const std::string name(provider);
-  if (status == 401 || status == 403) return credentials_refused(name);
-  Error error(code_of(status), name + " answered with status " + std::to_string(status));
+  const bool refuses_us = status == 401 || status == 403;
+  Error error =
+      refuses_us ? credentials_refused(name)
+                 : Error(code_of(status), name + " answered with status " + std::to_string(status));
   error.provider = name;
   error.retry_after = retry_after_of(headers);
   const auto type = find_field(headers, "Content-Type");

@@ -36,6 +36,8 @@ TEST(RestApi, RetryAfterIsSecondsOrADate) {
   EXPECT_EQ(after("-3"), std::chrono::seconds(0));
   EXPECT_EQ(after("Wed, 21 Oct 2015 07:28:00 GMT"), std::chrono::seconds(0));
   EXPECT_FALSE(after("soon"));
+  EXPECT_EQ(error_of_status("x", 401, {{"retry-after", "3"}}).retry_after, std::chrono::seconds(3));
+  EXPECT_EQ(error_of_status("x", 403, {{"retry-after", "3"}}).retry_after, std::chrono::seconds(3));
   EXPECT_EQ(after("99999999999999999999"), std::chrono::hours(1));
   EXPECT_EQ(after("-99999999999999999999"), std::chrono::seconds(0));
 }
