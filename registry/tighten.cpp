@@ -125,9 +125,9 @@ void tighten_env(ObjectReader& reader, Problems& problems, Profile& profile) {
 void narrow(ObjectReader& reader, std::string_view name, std::vector<std::string>& list) {
   const auto asked = read_names(reader, name);
   if (!asked || asked->empty()) return;
-  for (const auto& item : *asked)
-    if (!list.empty() && !contains(list, item))
-      reader.problem(name, "'" + item + "' " + std::string(kBeyond));
+  for (size_t i = 0; i < asked->size(); ++i)
+    if (!list.empty() && !contains(list, (*asked)[i]))
+      reader.item_problem(name, i, "'" + (*asked)[i] + "' " + std::string(kBeyond));
   list = *asked;
 }
 
