@@ -29,8 +29,9 @@ bool is_on_its_way(SandboxState state) {
   return state == SandboxState::pausing || state == SandboxState::resuming;
 }
 
-CachedSandboxPtr told_as(SandboxState state, SandboxRecord record) {
-  record.state = state;
+CachedSandboxPtr told_as_ending(std::string reason, SandboxRecord record) {
+  record.state = SandboxState::stopping;
+  record.ended_reason = std::move(reason);
   std::string body = to_json(record).dump();
   return std::make_shared<const CachedSandbox>(CachedSandbox{std::move(record), std::move(body)});
 }
@@ -114,8 +115,8 @@ CachedSandboxPtr Lifecycle::shown_to(const TenantId& tenant, CachedSandboxPtr fo
   if (!found || found->record.tenant != tenant) return nullptr;
   // The caller who asked for the end was told of it, so later reads have to show it.
   if (!parts_.outage) return found;
-  const SandboxState state = parts_.outage->state_of(found->record);
-  return state == found->record.state ? found : told_as(state, found->record);
+  auto reason = parts_.outage->reason_of(found->record);
+  return reason ? told_as_ending(std::move(*reason), found->record) : found;
 }
 
 Task<CachedSandboxPtr> Lifecycle::find(TenantId tenant, SandboxId id) {
@@ -127,8 +128,8 @@ CachedSandboxPtr Lifecycle::peek(const TenantId& tenant, const SandboxId& id) {
   return shown_to(tenant, parts_.cache.peek(id).value_or(nullptr));
 }
 
-std::set<std::string> Lifecycle::ending(const TenantId& tenant) const {
-  return parts_.outage ? parts_.outage->ending(tenant) : std::set<std::string>();
+std::map<std::string, std::string> Lifecycle::ending(const TenantId& tenant) const {
+  return parts_.outage ? parts_.outage->ending(tenant) : std::map<std::string, std::string>();
 }
 
 Task<CachedSandboxPtr> Lifecycle::get(TenantId tenant, SandboxId id) {

@@ -102,7 +102,7 @@ class Lifecycle {
   CachedSandboxPtr peek(const TenantId& tenant, const SandboxId& id);
   // The tenant's sandboxes that these report as `stopping` though their rows live, for lists; see
   // sandbox_rows::Filter.
-  std::set<std::string> ending(const TenantId& tenant) const;
+  std::map<std::string, std::string> ending(const TenantId& tenant) const;
   // As get(), once no pause or resume is under way. Throws conflict after waiting 25 s.
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   // As get(), after asking the backend of a running or paused sandbox; see note_gone().

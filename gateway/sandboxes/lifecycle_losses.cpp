@@ -67,8 +67,13 @@ Task<void> Lifecycle::look_for_death(TenantId tenant, SandboxId id) {
 }
 
 Task<std::optional<SandboxRecord>> Lifecycle::as_known(TenantId tenant, SandboxId id) {
-  if (parts_.outage && parts_.outage->has(tenant, id))
-    co_return SandboxRecord{.state = SandboxState::stopped};
+  if (parts_.outage && parts_.outage->has(tenant, id)) {
+    const auto seen = parts_.cache.last_seen(id);
+    SandboxRecord record = seen ? seen->record : SandboxRecord();
+    record.ended_reason = parts_.outage->reason_of(id).value_or("");
+    record.state = record.ended_reason == "failed" ? SandboxState::failed : SandboxState::stopped;
+    co_return record;
+  }
   // Before reading the row, which shows an end that is over by then.
   const bool ending = prompt_ends_.has(id);
   auto getting = get(std::move(tenant), std::move(id));

@@ -159,6 +159,7 @@ void OutageJournal::note_kept(const EndIntention& intention) {
   const std::lock_guard lock(mutex_);
   Ended& ended = ended_[intention.sandbox.value];
   ended.tenant = intention.tenant.value;
+  if (ended.reason.empty()) ended.reason = intention.reason;
   ended.is_gone = ended.is_gone || intention.gone_at;
   ++ended.kept;
 }
@@ -202,18 +203,23 @@ bool OutageJournal::says_gone(const SandboxId& sandbox) const {
   return found != ended_.end() && found->second.is_gone;
 }
 
-SandboxState OutageJournal::state_of(const SandboxRecord& record) const {
-  if (is_ended(record.state)) return record.state;
-  const std::lock_guard lock(mutex_);
-  return ended_.contains(record.id.value) ? SandboxState::stopping : record.state;
+std::optional<std::string> OutageJournal::reason_of(const SandboxRecord& record) const {
+  const bool is_told = record.state == SandboxState::stopping || is_ended(record.state);
+  return is_told ? std::nullopt : reason_of(record.id);
 }
 
-std::set<std::string> OutageJournal::ending(const TenantId& tenant) const {
+std::optional<std::string> OutageJournal::reason_of(const SandboxId& sandbox) const {
   const std::lock_guard lock(mutex_);
-  std::set<std::string> sandboxes;
+  const auto found = ended_.find(sandbox.value);
+  return found == ended_.end() ? std::nullopt : std::optional(found->second.reason);
+}
+
+std::map<std::string, std::string> OutageJournal::ending(const TenantId& tenant) const {
+  const std::lock_guard lock(mutex_);
+  std::map<std::string, std::string> reasons;
   for (const auto& [sandbox, ended] : ended_)
-    if (ended.tenant == tenant.value) sandboxes.insert(sandbox);
-  return sandboxes;
+    if (ended.tenant == tenant.value) reasons.emplace(sandbox, ended.reason);
+  return reasons;
 }
 
 std::set<std::string> OutageJournal::kept() const {

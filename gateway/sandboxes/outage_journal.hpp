@@ -47,11 +47,13 @@ class OutageJournal {
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
   // Whether it also says that the backend had ended it.
   bool says_gone(const SandboxId& sandbox) const;
-  // The state to report: `stopping` for a live row whose end is in the journal, or was within the
-  // last minute: the row may have been read before replay() wrote the end.
-  SandboxState state_of(const SandboxRecord& record) const;
-  // The tenant's sandboxes that state_of() reports as `stopping` where their rows are live.
-  std::set<std::string> ending(const TenantId& tenant) const;
+  // Why a sandbox is to be told as `stopping`, as SandboxRecord::ended_reason, though its row is
+  // live: its end is in the journal, or was within the last minute: the row may have been read
+  // before replay() wrote the end. Empty: what the row says is to be told.
+  std::optional<std::string> reason_of(const SandboxRecord& record) const;
+  std::optional<std::string> reason_of(const SandboxId& sandbox) const;  // of a live row
+  // The tenant's sandboxes that have such a reason where their rows are live, with the reason.
+  std::map<std::string, std::string> ending(const TenantId& tenant) const;
   bool is_pending() const { return records() > 0; }
   // The sandboxes of ends that are not written yet. Until they are, no usage of these may be
   // booked, or it would be charged beyond the end.
@@ -90,6 +92,7 @@ class OutageJournal {
   static constexpr std::chrono::seconds kRowsInFlight{60};
   struct Ended {
     std::string tenant;
+    std::string reason;  // of the first end, which is the one that counts
     size_t kept = 0;  // records in the journal
     size_t written = 0;  // records that replay() wrote within kRowsInFlight
     bool is_gone = false;  // one of them has a gone_at

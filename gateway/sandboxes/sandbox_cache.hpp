@@ -34,8 +34,8 @@ class SandboxCache {
   // As find(), without a coroutine, for hot paths. Empty: not cached, invalidated, or the cache is
   // bypassed.
   std::optional<CachedSandboxPtr> peek(const SandboxId& id);
-  // The last cached value, even if it has changed since, for ending a sandbox while the database
-  // does not answer. Null: never cached, or evicted.
+  // The last cached value, even if it has changed since, for ending a sandbox and telling of its
+  // end while the database does not answer. Null: never cached, or evicted.
   CachedSandboxPtr last_seen(const SandboxId& id);
   // After a commit: the row has changed and has to be read again.
   void forget(const SandboxId& id);

@@ -1,7 +1,7 @@
 #pragma once
 #include <chrono>
+#include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -79,8 +79,9 @@ std::optional<SandboxRecord> find(pqxx::work& tx, const SandboxId& id);
 
 struct Filter {
   TenantId tenant;
-  // Those that are told as `stopping` while their rows say that they live.
-  std::set<std::string> ending;
+  // Those that are told as `stopping` while their rows say that they live, with the reasons of
+  // their ends.
+  std::map<std::string, std::string> ending;
   std::vector<SandboxState> states;  // empty: any
   std::optional<bool> ended;  // empty: either
   std::string profile, deployment;  // empty: any

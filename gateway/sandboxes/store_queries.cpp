@@ -1,3 +1,5 @@
+#include <ranges>
+
 #include "billing/sql_array.hpp"
 #include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
@@ -16,7 +18,8 @@ std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + 
 // The state that is told of a row.
 std::string told_state(pqxx::work& tx, const Filter& filter) {
   if (filter.ending.empty()) return "state";
-  return "CASE WHEN ended_at IS NULL AND id = ANY(" + tx.quote(sql_array_of(filter.ending)) +
+  return "CASE WHEN ended_at IS NULL AND id = ANY(" +
+         tx.quote(sql_array_of(std::views::keys(filter.ending))) +
          "::text[]) THEN 'stopping' ELSE state END";
 }
 
@@ -195,9 +198,12 @@ std::vector<SandboxRecord> list(pqxx::work& tx, const Filter& filter) {
   const std::string way = filter.oldest_first ? "ASC" : "DESC";
   sql += " ORDER BY created_at " + way + ", id " + way + " LIMIT " + std::to_string(filter.rows);
   auto records = all_of(tx.exec(sql));
-  for (SandboxRecord& record : records)
-    if (!is_ended(record.state) && filter.ending.contains(record.id.value))
-      record.state = SandboxState::stopping;
+  for (SandboxRecord& record : records) {
+    const auto end = filter.ending.find(record.id.value);
+    if (end == filter.ending.end() || is_ended(record.state)) continue;
+    record.state = SandboxState::stopping;
+    if (record.ended_reason.empty()) record.ended_reason = end->second;
+  }
   return records;
 }
 

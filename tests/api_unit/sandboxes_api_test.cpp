@@ -204,6 +204,7 @@ TEST_F(SandboxesApiTest, AListIsOfTheStatesThatItShows) {
       const Json page = Json::parse(std::get<std::string>(response.body));
       for (const Json& item : page["items"]) {
         EXPECT_EQ(item["state"], state);
+        EXPECT_EQ(item.value("ended_reason", "none"), state == "running" ? "none" : "killed");
         ids.push_back(item["id"].get<std::string>());
       }
       if (page["next_cursor"].is_null()) return ids;

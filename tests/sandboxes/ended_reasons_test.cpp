@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/sandboxes/budget_enforcer.hpp"
+#include "tests/sandboxes/outage_world.hpp"
 #include "tests/sandboxes/pausing_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 
@@ -88,6 +89,37 @@ TEST(EndedReasons, ABudgetIsNoCall) {
     EXPECT_EQ(shown(world, box), "budget") << to_string(action);
     EXPECT_EQ(told(world, box), "the sandbox was ended since its budget was used up");
   }
+}
+
+TEST(EndedReasons, AnEndThatOnlyTheJournalKnowsHasOneToo) {
+  OutageWorld world;
+  const SandboxRecord idle = world.create([](Profile& p) { p.idle_timeout_seconds = 300; });
+  const SandboxRecord lost = world.create();
+  const auto shown = [&](const SandboxRecord& box) {
+    return Json::parse(run(world.lifecycle->get(world.tenant, box.id))->body)
+        .value("ended_reason", "none");
+  };
+  const auto told = [&](const SandboxRecord& box) {
+    const Error gone(ErrorCode::not_found, "the backend has no such sandbox");
+    auto judge = [&]() -> Task<std::optional<Error>> {
+      auto judging = world.lifecycle->judge(world.tenant, box.id, gone);
+      co_return co_await std::move(judging);
+    };
+    return run(judge()).value();
+  };
+  EXPECT_EQ(shown(idle), "none");
+  const Time at = SystemClock().now();
+  run(world.outage->remember({world.tenant, idle.id, at, "idle", {}, {}, {}}));
+  run(world.outage->remember({world.tenant, idle.id, at, "killed", {}, {}, at}));
+  run(world.outage->remember({world.tenant, lost.id, at, "failed", {}, {}, {}}));
+  for (int life = 0; life < 2; ++life, world.reopen()) {
+    EXPECT_EQ(shown(idle), "idle") << "the first end counts";
+    EXPECT_STREQ(told(idle).what(), "the sandbox ended after 300 s without use");
+    EXPECT_EQ(shown(lost), "failed");
+    EXPECT_EQ(told(lost).details.value("state", ""), "failed");
+  }
+  EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 3u);
+  EXPECT_EQ(shown(idle), "idle");
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ TEST(Listing, BeginsAtEitherEndAndGoesOnByPages) {
   filter.states = {SandboxState::paused};
   EXPECT_EQ(count(filter), 0);
   filter.states = {SandboxState::running};
-  filter.ending = {made[1].value};
+  filter.ending = {{made[1].value, "killed"}};
   EXPECT_EQ(count(filter), 1) << "of those that are told as running";
 }
 

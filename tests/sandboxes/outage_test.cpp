@@ -72,7 +72,7 @@ TEST(Outage, WhatIsKeptOnDiskIsToldOfAtOnce) {
   EXPECT_EQ(Json::parse(told()->body)["state"], "stopping");
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
   EXPECT_NE(told()->record.state, SandboxState::running);
-  EXPECT_EQ(world.outage->state_of(read_before), SandboxState::stopping) << "a list in the making";
+  EXPECT_EQ(world.outage->reason_of(read_before), "killed") << "a list in the making";
   EXPECT_FALSE(world.outage->has(box.id));
 }
 
