@@ -97,6 +97,9 @@ struct Descriptor {
   bool bills_paused_memory = true;
   // Provider::finish() is implemented. Not part of to_json().
   bool counts_ends = false;
+  // Provider::find() also returns sandboxes that ended by a rule of the backend, with
+  // BackendSandbox::ended. Not part of to_json().
+  bool tells_ends = false;
 
   bool can(Verb verb) const { return verbs.contains(verb); }
 };

@@ -100,6 +100,12 @@ struct SandboxMetrics {
 
 enum class BackendState { running, paused, gone };
 
+// An end by a rule of the backend: the sandbox's time to live was over there, or it was idle.
+struct RuledEnd {
+  bool idle = false;
+  std::optional<Time> at;  // empty: unknown
+};
+
 struct BackendSandbox {
   std::string backend_id;  // the id that Provider's functions take
   std::string sandbox_id;  // Sandgate's id as stored by the backend; empty: not a Sandgate sandbox
@@ -116,6 +122,8 @@ struct BackendSandbox {
   // Also for one that died by itself, where the backend noticed: those at its death.
   std::optional<SandboxMetrics> counted;
   bool died = false;  // with `counted`: nobody asked for its end
+  // Set by find() of backends that declare Descriptor::tells_ends.
+  std::optional<RuledEnd> ended;
 };
 
 // A saved state of a sandbox, stored by the backend. CreateSpec::snapshot restores it.

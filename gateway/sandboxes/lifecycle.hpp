@@ -84,9 +84,9 @@ class Lifecycle {
                        std::shared_ptr<EndAhead> ahead = nullptr,
                        std::string_view reason = kKilled);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
-  // this process. An end whose counters the backend reports is recorded as an end, unless nobody
-  // asked for it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at
-  // its death where the backend tells when that was.
+  // this process. An end that the backend tells of is recorded as an end, unless nobody asked for
+  // it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at its death
+  // where the backend tells when that was.
   Task<void> note_gone(SandboxId id, std::string detail);
   // Ends a sandbox whose machine gave its last sign of life at `seen`: as lost, unless its end was
   // asked for. Nobody can ask the machine. The charge ends at `seen`, or where it is booked to.
@@ -111,6 +111,14 @@ class Lifecycle {
   // Ends a sandbox in state `stopping`: reads its counters, kills it on the backend, then writes
   // the row. When the backend does not answer, postpones the next try. For the reaper.
   Task<EndResult> bring_down(SandboxRecord stopping);
+  // What a backend says of the end of a sandbox that is gone; empty: nothing.
+  struct KnownEnd {
+    Meter::Measured counted;
+    bool is_loss;  // nobody asked for its end
+    std::string_view reason;  // else as SandboxRecord::ended_reason, a literal
+  };
+  std::optional<KnownEnd> end_told_by(const BackendSandbox& gone,
+                                      const SandboxRecord& record) const;
   // In the transaction that sets a row stopping: ends meter and reservation at `at` (default: now).
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
@@ -182,12 +190,8 @@ class Lifecycle {
   // A conflict when the sandbox has ended and that may explain the failure; else the failure.
   Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
-  // What the backend reports of an ended sandbox with final counters; empty when it has none.
-  struct CountedEnd {
-    Meter::Measured counted;
-    bool died;  // nobody asked for its end
-  };
-  Task<std::optional<CountedEnd>> counted_end(SandboxRecord record);
+  // Asks the backend, where it tells of ends; empty also when it does not answer.
+  Task<std::optional<KnownEnd>> known_end(SandboxRecord record);
   // A sandbox that nobody ended is lost, since now or since its death.
   struct Loss {
     std::string detail;

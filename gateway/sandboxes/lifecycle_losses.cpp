@@ -133,32 +133,46 @@ Task<std::optional<SandboxRecord>> Lifecycle::row_or_last_seen(SandboxId id) {
   co_return seen ? std::optional(seen->record) : std::nullopt;
 }
 
-Task<std::optional<Lifecycle::CountedEnd>> Lifecycle::counted_end(SandboxRecord record) {
+std::optional<Lifecycle::KnownEnd> Lifecycle::end_told_by(const BackendSandbox& gone,
+                                                          const SandboxRecord& record) const {
+  const Time now = parts_.clock.now();
+  if (gone.counted) return KnownEnd{measured_end(*gone.counted, now), gone.died, kKilled};
+  if (!gone.ended) return std::nullopt;
+  // That clock is another one.
+  const Time at = std::min(now, std::max(record.created_at, gone.ended->at.value_or(now)));
+  const EndAction wanted = gone.ended->idle ? record.on_idle : record.on_expiry;
+  return KnownEnd{{.sampled_at = at},
+                  wanted == EndAction::pause,
+                  gone.ended->idle ? std::string_view("idle") : std::string_view("expired")};
+}
+
+Task<std::optional<Lifecycle::KnownEnd>> Lifecycle::known_end(SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment || record.backend_id.empty() || !deployment->descriptor.counts_ends)
-    co_return std::nullopt;
+  if (!deployment || record.backend_id.empty()) co_return std::nullopt;
+  const Descriptor& descriptor = deployment->descriptor;
+  if (!descriptor.counts_ends && !descriptor.tells_ends) co_return std::nullopt;
   auto finding = deployment->backend->find(record.backend_id);
   const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
-  if (!found || !*found || !(*found)->counted) co_return std::nullopt;
-  co_return CountedEnd{measured_end(*(*found)->counted, parts_.clock.now()), (*found)->died};
+  if (!found || !*found) co_return std::nullopt;
+  co_return end_told_by(**found, record);
 }
 
 Task<std::optional<Lifecycle::Loss>> Lifecycle::note_end(SandboxId id, std::string detail) {
-  std::optional<CountedEnd> end;
+  std::optional<KnownEnd> end;
   for (int looks = kLooks;; --looks) {
     auto reading = row_or_last_seen(id);
     const auto record = co_await std::move(reading);
     if (!record) co_return Loss{std::move(detail), std::nullopt};
     if (is_ending(record->state)) co_return std::nullopt;
     if (!end) {
-      auto asking = counted_end(*record);
+      auto asking = known_end(*record);
       end = co_await std::move(asking);
     }
     if (!end) co_return Loss{std::move(detail), std::nullopt};
-    if (end->died) co_return Loss{std::move(detail), end->counted};
+    if (end->is_loss) co_return Loss{std::move(detail), end->counted};
     if (looks == 0) {
-      co_await write_end(*record, end->counted.sampled_at, end->counted);
+      co_await write_end(*record, end->counted.sampled_at, end->counted, nullptr, end->reason);
       co_return std::nullopt;
     }
     // Whoever ended it knows the requested time and is about to write it, unless it crashed.

@@ -5,7 +5,6 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/sandboxes/measured_end.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 
@@ -121,9 +120,10 @@ Task<bool> Reconciler::note_if_gone(DeploymentPtr deployment, SandboxRecord reco
   const auto outcome = co_await attempt(std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || (*found && (*found)->state != BackendState::gone)) co_return false;
-  if (*found && (*found)->counted && !(*found)->died) {
-    const auto counted = measured_end(*(*found)->counted, lifecycle_.parts().clock.now());
-    co_await lifecycle_.write_end(record, counted.sampled_at, counted);
+  const auto end = *found ? lifecycle_.end_told_by(**found, record) : std::nullopt;
+  if (end && !end->is_loss) {
+    co_await lifecycle_.write_end(record, end->counted.sampled_at, end->counted, nullptr,
+                                  end->reason);
     co_return false;
   }
   log::warn("a backend lost a sandbox",

@@ -27,6 +27,9 @@ std::string end_of(const SandboxRecord& record) {
   if (reason == "killed") return "the sandbox was ended by a call";
   if (reason == "budget") return "the sandbox was ended since its budget was used up";
   if (reason == "expired") return "the sandbox ended when its time to live was over";
+  // Without a limit here it is one of the backend's.
+  if (reason == "idle" && record.idle_timeout_seconds == 0)
+    return "the sandbox ended after some time without use";
   if (reason == "idle")
     return "the sandbox ended after " + std::to_string(record.idle_timeout_seconds) +
            " s without use";

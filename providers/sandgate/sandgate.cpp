@@ -98,7 +98,7 @@ Task<std::optional<BackendSandbox>> SandgateProvider::find(std::string id) {
   const auto document = co_await api_.find(std::move(call));
   if (!document) co_return std::nullopt;
   BackendSandbox sandbox = wire::to_backend_sandbox(*document);
-  if (sandbox.state == BackendState::gone) co_return std::nullopt;
+  if (sandbox.state == BackendState::gone && !sandbox.ended) co_return std::nullopt;
   co_return sandbox;
 }
 
@@ -127,7 +127,7 @@ Task<void> SandgateProvider::kill(std::string id) {
     // A 200 or 202 may only mean that the wish was recorded, so the end is verified.
     auto looking = find(std::move(id));
     const auto there = co_await std::move(looking);
-    if (!there) co_return;
+    if (!there || there->state == BackendState::gone) co_return;
     throw Error(ErrorCode::unavailable, "sandgate reported the end of a sandbox that still exists");
   }
   const Error error = api_.failure(reply, path);

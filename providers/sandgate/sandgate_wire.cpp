@@ -66,6 +66,13 @@ Json to_resources(const Resources& resources) {
           {"disk_gib", resources.disk_gib}};
 }
 
+// An end by a call or a budget there is none that anybody here knows of.
+std::optional<RuledEnd> to_ruled_end(const Json& document) {
+  const std::string reason = text_of(document, "ended_reason");
+  if (reason != "expired" && reason != "idle") return std::nullopt;
+  return RuledEnd{reason == "idle", from_rfc3339(text_of(document, "ended_at"))};
+}
+
 bool sandbox_state_is_known(const std::string& state) {
   for (const char* word :
        {"creating", "running", "pausing", "paused", "resuming", "stopping", "stopped", "failed"})
@@ -156,6 +163,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")
       sandbox.state = BackendState::paused;
+    if (sandbox.state == BackendState::gone) sandbox.ended = to_ruled_end(document);
     if (sandbox.state == BackendState::paused) sandbox.kept = to_kept(document);
     const auto backend = document.value("backend", Json::object());
     if (backend.is_object()) {
@@ -302,6 +310,7 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
 Descriptor to_descriptor(const Json& document) {
   Descriptor descriptor = descriptor_from_json(document);
   descriptor.provider = "sandgate";
+  descriptor.tells_ends = true;
   // Secrets' values never leave this gateway, and host directories are local to a machine.
   descriptor.controls.erase(Control::secret_injection);
   descriptor.controls.erase(Control::host_workspace);

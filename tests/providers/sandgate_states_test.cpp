@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "providers/sandgate/sandgate.hpp"
+#include "providers/sandgate/sandgate_wire.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
@@ -96,6 +97,33 @@ TEST_F(StatesOfSandgate, AnEndThatIsToldOfIsLookedAt) {
     answer({"stopped", lie});
     EXPECT_EQ(failure_of_kill(), ErrorCode::unavailable) << lie;
   }
+}
+
+TEST_F(StatesOfSandgate, AnEndByARuleIsFoundWithItsReason) {
+  const auto found = [&](const std::string& state, const Json& end) {
+    Json document = Json::parse(in(state));
+    document.update(end);
+    http.script({{200, {}, document.dump()}});
+    return loop.run(provider->find("sb1"));
+  };
+  const Json at{{"ended_at", "2026-11-28T04:00:00Z"}};
+  for (const bool idle : {true, false}) {
+    Json end = at;
+    end["ended_reason"] = idle ? "idle" : "expired";
+    const auto gone = found("stopped", end);
+    ASSERT_TRUE(gone && gone->ended);
+    EXPECT_EQ(gone->state, BackendState::gone);
+    EXPECT_EQ(gone->ended->idle, idle);
+    EXPECT_EQ(gone->ended->at, from_rfc3339("2026-11-28T04:00:00Z"));
+    const auto ending = found("stopping", {{"ended_reason", end["ended_reason"]}});
+    ASSERT_TRUE(ending && ending->ended);
+    EXPECT_FALSE(ending->ended->at);
+    EXPECT_FALSE(found("running", end)->ended);
+  }
+  for (const char* reason : {"killed", "budget", "failed", "odd", ""})
+    EXPECT_FALSE(found("stopped", {{"ended_reason", reason}})) << reason;
+  EXPECT_FALSE(found("failed", at));
+  EXPECT_TRUE(wire::to_descriptor(to_json(Descriptor{.provider = "x"})).tells_ends);
 }
 
 }  // namespace

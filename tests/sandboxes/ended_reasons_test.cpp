@@ -122,5 +122,44 @@ TEST(EndedReasons, AnEndThatOnlyTheJournalKnowsHasOneToo) {
   EXPECT_EQ(shown(idle), "idle");
 }
 
+// A world whose backends tell by which rule of theirs a sandbox ended.
+struct RulingWorld : World {
+  RulingWorld() {
+    Descriptor descriptor = a->descriptor();
+    descriptor.tells_ends = true;
+    a->offer(descriptor);
+    telling_replica = std::make_unique<Replica>(database.url(), fixed());
+    run(telling_replica->prices.load());
+  }
+  SandboxRecord ended(const RuledEnd& end, EndAction wanted = EndAction::kill) {
+    const SandboxRecord box = create([wanted](Profile& p) { p.on_expiry = p.on_idle = wanted; });
+    a->end_by_rule(box.backend_id, end);
+    return box;
+  }
+  void sweep() {
+    Reconciler reconciler(telling_replica->lifecycle, {.every = std::chrono::milliseconds(0)});
+    run(reconciler.reconcile(telling_replica->deployments.find(tenant, "a")));
+  }
+
+  std::unique_ptr<Replica> telling_replica;
+};
+
+TEST(EndedReasons, ARuleOfTheBackendIsOne) {
+  RulingWorld world;
+  const SandboxRecord idle = world.ended({.idle = true, .at = SystemClock().now()});
+  const SandboxRecord old = world.ended({.idle = false});
+  const SandboxRecord to_pause = world.ended({.idle = false}, EndAction::pause);
+  world.sweep();
+  EXPECT_EQ(shown(world, idle), "idle");
+  EXPECT_EQ(world.row(idle.id).state, SandboxState::stopped);
+  world.replica.cache.forget(idle.id);
+  EXPECT_EQ(told(world, idle), "the sandbox ended after 300 s without use");
+  EXPECT_EQ(shown(world, old), "expired");
+  EXPECT_EQ(shown(world, to_pause), "failed") << "nobody wanted its end";
+  const SandboxRecord asked = world.ended({.idle = true});
+  run(world.telling_replica->lifecycle.refresh(world.tenant, asked.id));
+  EXPECT_EQ(shown(world, asked), "idle");
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -182,6 +182,14 @@ void FakeProvider::die(const std::string& backend_id, std::chrono::milliseconds 
   if (BackendSandbox* gone = put_aside(backend_id, ago)) gone->died = true;
 }
 
+void FakeProvider::end_by_rule(const std::string& backend_id, RuledEnd end) {
+  std::lock_guard lock(mutex_);
+  BackendSandbox* gone = put_aside(backend_id, {});
+  if (!gone) return;
+  gone->counted.reset();
+  gone->ended = end;
+}
+
 Task<SandboxMetrics> FakeProvider::finish(std::string id) {
   ++kills_;
   if (refuse_kills_) throw Error(ErrorCode::unavailable, "switched to refuse kills");

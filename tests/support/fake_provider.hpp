@@ -46,6 +46,8 @@ class FakeProvider : public Provider {
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
   // As finish(), but by itself and that long ago.
   void die(const std::string& backend_id, std::chrono::milliseconds ago);
+  // The sandbox ends by a rule of the backend, which tells of it where the descriptor says so.
+  void end_by_rule(const std::string& backend_id, RuledEnd end);
   void leave(const std::string& backend_id);  // ends by itself, listed until a kill
   void made_at(Time at) { made_at_ = at; }  // of later sandboxes in lists; else none
 
