@@ -1,7 +1,6 @@
 #include "local/agent/spawn.hpp"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -11,13 +10,14 @@
 
 #include "gateway/core/error.hpp"
 #include "local/agent/child.hpp"
+#include "local/agent/patience.hpp"
 #include "local/agent/pty.hpp"
 #include "local/agent/spawn_order.hpp"
 
 namespace sandgate::agent {
 namespace {
 
-constexpr int kSetupMs = 5000;  // from the fork until the program runs
+constexpr std::chrono::seconds kSetup{5};  // from the fork until the program runs
 
 struct Pipe {
   Fd read, write;
@@ -62,9 +62,8 @@ pid_t fork_or_refuse() {
 
 // Waits until the program runs or the child has reported the step that failed.
 void await_start(pid_t pid, const Fd& report) {
-  pollfd ready{report.get(), POLLIN, 0};
   // The tenant may stop the child before its program runs, hence the time limit.
-  if (::poll(&ready, 1, kSetupMs) != 1) refuse(pid, static_cast<char>(Step::terminal));
+  if (!is_readable_within(report.get(), kSetup)) refuse(pid, static_cast<char>(Step::terminal));
   char step = 0;
   if (::read(report.get(), &step, 1) == 1) refuse(pid, step);
 }
@@ -145,9 +144,9 @@ FirstChild::~FirstChild() {
 std::optional<Spawned> FirstChild::start(const SpawnSpec& spec) {
   if (child_.pid < 0 || spec.terminal || !write_all(orders_, pack(spec))) return std::nullopt;
   orders_.reset();
-  pollfd ready{report_.get(), POLLIN, 0};
   char word = 0;
-  if (::poll(&ready, 1, kSetupMs) != 1 || ::read(report_.get(), &word, 1) != 1 || word != kTaken)
+  if (!is_readable_within(report_.get(), kSetup) || ::read(report_.get(), &word, 1) != 1 ||
+      word != kTaken)
     return std::nullopt;
   const pid_t pid = std::exchange(child_.pid, -1);  // from here on it is the caller's, or refused
   await_start(pid, report_);

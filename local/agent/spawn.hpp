@@ -30,7 +30,7 @@ struct Spawned {
 // A missing program is no error: the child reports it on stderr and exits with 127 (126 when it
 // cannot be executed). Throws Error: invalid at /cwd for an unusable directory, forbidden when the
 // identity cannot be taken, quota_exceeded at the sandbox's limit of processes, unavailable when
-// other resources are short or the start takes over 5 s.
+// other resources are short or the start takes over 5 s in which the sandbox is not paused.
 Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 
 // A child forked before its program is known, so that the sandbox's first program does not wait for
