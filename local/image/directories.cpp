@@ -1,5 +1,7 @@
 #include "local/image/directories.hpp"
 
+#include <iterator>
+
 namespace sandgate {
 namespace {
 
@@ -13,6 +15,10 @@ void make(const fs::path& path, int links) {
     here /= part;
     if (fs::is_directory(here)) continue;
     if (!fs::is_symlink(here)) {
+      if (is_too_deep(here)) {
+        throw fs::filesystem_error("too deep", path,
+                                   std::make_error_code(std::errc::filename_too_long));
+      }
       fs::create_directory(here);
       continue;
     }
@@ -25,6 +31,11 @@ void make(const fs::path& path, int links) {
 }
 
 }  // namespace
+
+bool is_too_deep(const fs::path& path) {
+  const fs::path parent = fs::canonical(path.parent_path());  // the root and a part for each level
+  return std::distance(parent.begin(), parent.end()) > kMaxDepth;
+}
 
 void make_directories(const fs::path& path) { make(path, 0); }
 

@@ -6,7 +6,8 @@
 
 namespace sandgate {
 
-// A directory of ImageStore::make_draft(), removed with this object.
+// A directory of ImageStore::make_draft(), removed with this object. That takes a descriptor for
+// each level of its trees, which are at most kMaxDepth deep, and a bounded stack.
 class Draft {
  public:
   explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}

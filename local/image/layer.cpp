@@ -23,7 +23,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kReadBytes = 256 << 10, kMaxPath = 4096, kMaxName = 255;
-constexpr int kMaxDepth = 256;
 constexpr int64_t kMaxId = 65535;  // the last id of a sandbox's range
 constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq";
 
@@ -97,8 +96,10 @@ class Layer {
     const auto kind = archive_entry_filetype(entry);
     const bool is_directory = fs::is_directory(fs::symlink_status(path));
     if (kind == AE_IFDIR) {
-      if (!is_directory) fs::remove_all(path);
-      if (!is_directory && mkdir(path.c_str(), 0755) != 0) refuse_errno(path);
+      if (is_directory) return true;
+      if (is_too_deep(path)) refuse(path, "is too deep");
+      fs::remove_all(path);
+      if (mkdir(path.c_str(), 0755) != 0) refuse_errno(path);
       return true;
     }
     if (kind == AE_IFCHR || kind == AE_IFBLK) {

@@ -235,6 +235,12 @@ TEST_F(ImportTest, WhatNoImageNeedsIsRefused) {
   std::string deep;
   for (int i = 0; i < 400; ++i) deep += "d/";
   EXPECT_NE(refusal({{deep + "f", Member::file, ""}}), "");
+  const std::string half = deep.substr(0, 256);  // 128 levels
+  std::vector<Member> linked{{half, Member::directory}, {"way", Member::symlink, half}};
+  linked.insert(linked.end(), {{"way/" + half, Member::directory}, {"x", Member::file, ""}});
+  EXPECT_EQ(refusal(linked), "");
+  linked[3] = {"way/" + half + "d", Member::directory};
+  EXPECT_NE(refusal(linked), "");
   EXPECT_NE(refusal({{"huge", Member::file, "", 0644, 0, 0, int64_t{1} << 45}}), "");
   EXPECT_EQ(refusal({{std::string(255, 'n'), Member::file, ""},
                      {"new\nline", Member::file, ""},
