@@ -111,12 +111,7 @@ int Supervisor::look_at_descriptors(const JournalRecord& listed, Suspects suspec
   hiding = hides || hoard.may_hide_items(most_items) ? hiding + 1 : 0;
   if (!hoard.is_too_much() && hiding < kMostHiding) return hiding;
   log_hoard(record.id, hoard);
-  end_programs(record);
-  // What is killed while it is paused dies only when it goes on, so a paused sandbox ends whole.
-  if (busy && record.paused) {
-    live->ending = true;
-    strike(*live);
-  }
+  end_hoarder(*live, record, busy);
   return 0;
 }
 

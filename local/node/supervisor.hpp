@@ -199,6 +199,10 @@ class Supervisor {
   int look_at_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
                           int hiding);
   void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
+  // As end_programs(), but ends a paused sandbox whole: what is killed in it dies only when it goes
+  // on. `busy`: its own; while somebody else has it, a paused one stays for a later look.
+  void end_hoarder(LiveSandbox& live, const JournalRecord& record,
+                   const std::unique_lock<std::timed_mutex>& busy) const;
 
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;

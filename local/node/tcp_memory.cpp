@@ -14,6 +14,7 @@ constexpr int64_t kWorthEnding = 32 << 20;
 // About the excess that 2500 connections with full buffers reach within their limit.
 constexpr int64_t kTcpSlack = 32 << 20;
 constexpr int kKillRounds = 16;
+constexpr std::chrono::milliseconds kUntilHeld{10};
 
 bool sockets_are_short() { return tcp_memory().is_short() || udp_memory().is_short(); }
 
@@ -47,6 +48,14 @@ void Supervisor::end_programs(const JournalRecord& record) const {
   }
 }
 
+void Supervisor::end_hoarder(LiveSandbox& live, const JournalRecord& record,
+                             const std::unique_lock<std::timed_mutex>& busy) const {
+  end_programs(record);
+  if (!busy || !record.paused) return;
+  live.ending = true;
+  strike(live);
+}
+
 // Like the kernel's OOM killer, but kills all programs of the sandbox: each may hold little and all
 // of them together too much.
 void Supervisor::end_tcp_hoards() const {
@@ -58,19 +67,20 @@ void Supervisor::end_tcp_hoards() const {
   }
 }
 
-// One at a time: what it held may be enough for the others. The programs of a paused sandbox end
-// only once it is resumed.
+// One at a time: what it held may be enough for the others. Paused ones count, too: a tenant could
+// fill buffers and pause, and programs of others would end in vain.
 void Supervisor::end_largest_holder() const {
-  std::vector<JournalRecord> records = list();
-  std::erase_if(records, [](const JournalRecord& record) { return record.paused; });
+  const std::vector<JournalRecord> records = list();
   std::vector<int64_t> held;
   for (const JournalRecord& record : records)
     held.push_back(cgroups_->socket_use(record.cgroups).held);
   const auto largest = largest_holder(held, kWorthEnding);
-  if (!largest) return;
+  const LivePtr live = largest ? table_.lookup(records[*largest].id) : nullptr;
+  if (!live) return;
   log::warn("programs ended: sockets of the machine are short of memory, and these hold most",
             {{"sandbox", records[*largest].id}, {"mib", held[*largest] >> 20}});
-  end_programs(records[*largest]);
+  const std::unique_lock busy(live->busy, kUntilHeld);
+  end_hoarder(*live, busy ? live->record : records[*largest], busy);
 }
 
 }  // namespace sandgate

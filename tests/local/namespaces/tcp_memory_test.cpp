@@ -1,6 +1,14 @@
 // What connections of a sandbox hold, where control groups do not count it as memory.
+#include <unistd.h>
+
+#include <fstream>
+
+#include "gateway/core/files.hpp"
+#include "gateway/core/ids.hpp"
 #include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/socket_memory.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -62,6 +70,45 @@ TEST_F(TcpMemoryTest, WhoStaysWithinItLosesNothing) {
   EXPECT_EQ(node().python(busy, hoard(4, 200)).out, "all True\n");
   RecordProperty("peak_mib", static_cast<int>(peak_mib(busy)));
   run(node().provider().kill(busy));
+}
+
+// As if what TCP holds now were nearly all that it may, on the whole machine.
+class ScarceTcpMemory {
+ public:
+  ScarceTcpMemory() : before_(read_text_file(kPath).value_or("")) {
+    const int64_t pages = tcp_memory().held / sysconf(_SC_PAGESIZE);
+    std::ofstream(kPath) << 1 << ' ' << pages / 2 << ' ' << pages * 5 / 4;
+  }
+  ~ScarceTcpMemory() { std::ofstream(kPath) << before_; }
+  ScarceTcpMemory(const ScarceTcpMemory&) = delete;
+
+ private:
+  static constexpr const char* kPath = "/proc/sys/net/ipv4/tcp_mem";
+  const std::string before_;
+};
+
+TEST_F(TcpMemoryTest, WhoHoldsMostEndsWholeWhilePaused) {
+  const std::string other = node().create(), paused = node().create();
+  const int64_t before = tcp_memory().held;
+  Command command;
+  command.process_id = make_id("pr");
+  command.argv = {"/usr/bin/python3", "-c", hoard(1, 400)};
+  command.background = true;
+  run(node().provider().exec(paused, std::move(command)));
+  if (!eventually([&] { return tcp_memory().held - before > 48 << 20; }))
+    GTEST_SKIP() << "TCP has less memory on this machine";
+  run(node().provider().pause(paused, Keeps::memory));
+  const auto is_there = [&](const std::string& id) {
+    return std::ranges::any_of(run(node().provider().list()), [&](const BackendSandbox& sandbox) {
+      return sandbox.backend_id == id;
+    });
+  };
+  {
+    const ScarceTcpMemory scarce;
+    EXPECT_TRUE(eventually([&] { return !is_there(paused); }));
+  }
+  EXPECT_TRUE(is_there(other));
+  run(node().provider().kill(other));
 }
 
 }  // namespace
