@@ -90,7 +90,8 @@ std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& ten
 void reprice_reservations(pqxx::work& tx, const std::string& tenant);
 
 // Locks and deletes the sandboxes' reservations, and gives back what they held. No effect on
-// sandboxes without one. `clock` as in hold_budgets().
+// sandboxes without one. `clock` as in hold_budgets(). Of several tenants only where price
+// publication is held off.
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
                           const Clock* clock);
 // A tenant's sandboxes that have a reservation though they are booked to their end; and those that

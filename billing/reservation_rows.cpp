@@ -148,10 +148,15 @@ void reprice_reservations(pqxx::work& tx, const std::string& tenant) {
 
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
                           const Clock* clock) {
-  for (const auto& row : run_prepared(tx,
-                                      "SELECT sandbox, tenant FROM reservation"
-                                      " WHERE sandbox = ANY ($1::text[]) ORDER BY tenant, sandbox",
-                                      sql_array_of(sandboxes))) {
+  const auto rows = run_prepared(tx,
+                                 "SELECT sandbox, tenant FROM reservation"
+                                 " WHERE sandbox = ANY ($1::text[]) ORDER BY tenant, sandbox",
+                                 sql_array_of(sandboxes));
+  std::set<std::string> tenants;
+  for (const auto& row : rows) tenants.insert(row[1].as<std::string>());
+  // In the order of bookings, which is not that of tenants.
+  if (tenants.size() > 1) lock_budgets(tx, tenants, Time());
+  for (const auto& row : rows) {
     const auto sandbox = row[0].as<std::string>();
     const auto budgets = hold_budgets(tx, row[1].as<std::string>(), clock).budgets;
     for (const Reservation& one : lock_reservations(tx, {sandbox}))
