@@ -42,8 +42,7 @@ void add_invoice_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List invoices");
   command->add_option("--for", *tenant, "Of this tenant only");
   context->on_operator(*command, [context, tenant] {
-    const std::string path =
-        "/v1/invoices" + (tenant->empty() ? "" : "?tenant=" + percent_encode(*tenant));
+    const std::string path = "/v1/invoices" + query_of({{"tenant", *tenant}});
     context->show_items(context->client().all(path), [&](const auto& items) {
       Table table({"ID", ">NUMBER", "STATE", "TENANT", "FROM", "TO", ">TOTAL", ">DUE", "CURRENCY"});
       for (const Json& invoice : items)

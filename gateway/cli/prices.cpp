@@ -105,12 +105,9 @@ void add_price_preview(CLI::App& group, const ContextPtr& context) {
   command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
   command->add_option("--to", options->to, "End, exclusive");
   context->on_operator(*command, [context, options] {
-    std::string path = price_path(options->book) + "/preview?";
-    for (const auto& [name, value] :
-         {std::pair("period", options->period), std::pair("from", options->from),
-          std::pair("to", options->to)})
-      if (!value.empty()) path += std::string(name) + "=" + percent_encode(value) + "&";
-    path.pop_back();
+    const std::string path =
+        price_path(options->book) + "/preview" +
+        query_of({{"period", options->period}, {"from", options->from}, {"to", options->to}});
     context->show(context->client().post(path, document_in(options->file)),
                   [&](const Json& answer) { print_price_preview(*context, answer); });
   });

@@ -35,14 +35,13 @@ void add_reconcile_command(CLI::App& app, const ContextPtr& context) {
                    "CSV with the columns meter, quantity, amount and optionally sandbox")
       ->required();
   context->on_operator(*command, [context, options] {
-    const std::string currency =
-        options->currency.empty() ? "" : "&currency=" + percent_encode(options->currency);
-    const Reply reply = context->client().call(
-        {.method = "POST",
-         .path = "/v1/reconciliations?deployment=" + percent_encode(options->deployment) +
-                 "&period=" + percent_encode(options->period) + currency,
-         .content_type = "text/csv",
-         .text = text_in(options->file)});
+    const std::string query = query_of({{"deployment", options->deployment},
+                                        {"period", options->period},
+                                        {"currency", options->currency}});
+    const Reply reply = context->client().call({.method = "POST",
+                                                .path = "/v1/reconciliations" + query,
+                                                .content_type = "text/csv",
+                                                .text = text_in(options->file)});
     context->show(reply.json(), [&](const Json& answer) { print_drift(*context, answer); });
   });
 }

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <sstream>
-#include <utility>
 
 #include "gateway/cli/table.hpp"
 
@@ -64,9 +63,9 @@ void add_usage_export(CLI::App& group, const ContextPtr& context) {
   command->add_option("--from", options->from, "Start; absent: the start of this month");
   command->add_option("--to", options->to, "End, exclusive; absent: now");
   context->on_operator(*command, [context, options] {
-    Call call{.path = "/v1/usage/export?format=" + percent_encode(options->format)};
-    if (!options->from.empty()) call.path += "&from=" + percent_encode(options->from);
-    if (!options->to.empty()) call.path += "&to=" + percent_encode(options->to);
+    Call call{.path = "/v1/usage/export" + query_of({{"format", options->format},
+                                                     {"from", options->from},
+                                                     {"to", options->to}})};
     call.download = [&](std::string_view bytes) { write_out(context->console().out, bytes); };
     context->client().call(std::move(call));
   });
@@ -92,16 +91,11 @@ void add_usage_command(CLI::App& app, const ContextPtr& context) {
   add_usage_export(*command, context);
   context->on_operator(*command, [context, options, command] {
     if (!command->get_subcommands().empty()) return;
-    std::string path = "/v1/usage", separator = "?";
-    const auto add = [&](const std::string& name, const std::string& value) {
-      if (!value.empty())
-        path += std::exchange(separator, "&") + name + "=" + percent_encode(value);
-    };
-    add("group_by", options->group_by);
-    add("from", options->from);
-    add("to", options->to);
-    add("currency", options->currency);
-    context->show(context->client().get(path), [&](const Json& usage) {
+    const std::string query = query_of({{"group_by", options->group_by},
+                                        {"from", options->from},
+                                        {"to", options->to},
+                                        {"currency", options->currency}});
+    context->show(context->client().get("/v1/usage" + query), [&](const Json& usage) {
       print_usage(context->console(), usage, options->group_by);
     });
   });

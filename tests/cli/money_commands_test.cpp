@@ -116,6 +116,8 @@ TEST(MoneyCommands, TellWhatIsDueAndWhy) {
   EXPECT_EQ(tell(server.url(), {"invoices", "list"}).output,
             "in1\t7\tissued\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t10.00\t3.50\tUSD\n"
             "in2\t-\tdraft\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t1.00\t-\tUSD\n");
+  tell(server.url(), {"invoices", "list", "--for", "a b"});
+  EXPECT_EQ(server.requests.back().target, "/v1/invoices?tenant=a%20b&limit=100");
   const std::string text = tell(server.url(), {"invoices", "show", "in1"}).output;
   EXPECT_TRUE(text.starts_with("in1  number 7  issued  ")) << text;
   EXPECT_TRUE(
