@@ -68,7 +68,7 @@ constexpr Attack kAttacks[] = {
      "proc_masks"},
     {"see the locks of others",
      // Of an open file, which the kernel shows to all: it belongs to no process.
-     "python3 -c \"import fcntl, struct\nfile = open('/tmp/lock', 'w')\n"
+     "python3 -c \"import fcntl, struct, tempfile\nfile = tempfile.TemporaryFile()\n"
      "fcntl.fcntl(file, 37, struct.pack('hhqqi4x', 1, 0, 0, 0, 0))\n"
      "print('broken' if open('/proc/locks').read() else 'refused')\"",
      "proc_masks"},
