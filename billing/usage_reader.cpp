@@ -14,7 +14,7 @@ constexpr std::chrono::seconds kReadPatience{30};
 UsageReader::UsageReader(Database& database, Meter& meter)
     : database_(database),
       meter_(meter),
-      places_(std::max<size_t>(database.options().report_connections, 2) - 1) {}
+      quota_(std::max<size_t>(database.options().report_connections, 2) - 1) {}
 
 bool UsageReader::due(const std::string& tenant) {
   const auto now = std::chrono::steady_clock::now();

@@ -4,7 +4,7 @@
 
 #include "billing/meter.hpp"
 #include "billing/usage_query.hpp"
-#include "gateway/core/report_places.hpp"
+#include "gateway/core/report_quota.hpp"
 
 namespace sandgate {
 
@@ -19,12 +19,12 @@ class UsageReader {
   // Takes one of a tenant's slots for concurrent reports, until the result is released. Throws
   // Error(rate_limited) when none is free.
   std::shared_ptr<void> place_of(const std::optional<TenantId>& tenant) {
-    return places_.take(tenant ? tenant->value : "");
+    return quota_.acquire(tenant ? tenant->value : "");
   }
   // Waits until one of the tenant's reports may use a connection: others keep one. To be held
   // during a call of Database::report(). Throws Error(rate_limited) when that takes too long.
   Task<std::shared_ptr<void>> turn_of(std::optional<TenantId> tenant) {
-    return places_.turn(tenant ? tenant->value : "");
+    return quota_.wait_for_connection(tenant ? tenant->value : "");
   }
   // Books usage up to now of a tenant, or (empty) of all, for results that are kept, such as
   // invoices. Open sandboxes at most once a second.
@@ -41,7 +41,7 @@ class UsageReader {
 
   Database& database_;
   Meter& meter_;
-  ReportPlaces places_;
+  ReportQuota quota_;
   std::mutex mutex_;
   std::map<std::string, std::chrono::steady_clock::time_point> refreshed_;
 };

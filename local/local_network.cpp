@@ -1,5 +1,5 @@
 // Network policies of local sandboxes, and the secrets that the egress process inserts.
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/egress/network_json.hpp"
@@ -125,7 +125,7 @@ Task<void> LocalProvider::install_authorities() {
   for (const BackendSandbox& sandbox : sandboxes)
     if (sandbox.state == BackendState::running && certificates.contains(id_of(sandbox.backend_id)))
       running.push_back(sandbox.backend_id);
-  auto all = for_each(std::move(running), kInstallsAtOnce, [&](std::string id) {
+  auto all = for_each_concurrent(std::move(running), kInstallsAtOnce, [&](std::string id) {
     return install_late(id, certificates.at(id_of(id)).get<std::string>());
   });
   co_await std::move(all);

@@ -13,18 +13,18 @@ constexpr char kDeploymentColumns[] =
     "tenant, name, provider, settings, credentials, enabled, weight, version, created_at, "
     "updated_at ";
 
-std::string vault_context(const std::optional<TenantId>& tenant, const std::string& name) {
+std::string cipher_context(const std::optional<TenantId>& tenant, const std::string& name) {
   return "deployment/" + (tenant ? tenant->value : "operator") + "/" + name;
 }
 
-std::string sealed(const Vault& vault, const DeploymentRow& row) {
+std::string sealed(const Cipher& cipher, const DeploymentRow& row) {
   Json document = Json::object();
   for (const auto& [name, value] : row.credentials) document[name] = value.reveal();
-  return vault.seal(Secret(document.dump()), vault_context(row.tenant, row.name));
+  return cipher.seal(Secret(document.dump()), cipher_context(row.tenant, row.name));
 }
 
-Credentials opened(const Vault& vault, const pqxx::field& field, const std::string& context) {
-  const Secret text = vault.open(pqxx::binarystring(field).str(), context);
+Credentials opened(const Cipher& cipher, const pqxx::field& field, const std::string& context) {
+  const Secret text = cipher.open(pqxx::binarystring(field).str(), context);
   const Json document = Json::parse(text.reveal());
   Credentials credentials;
   for (const auto& [name, value] : document.items())
@@ -32,7 +32,7 @@ Credentials opened(const Vault& vault, const pqxx::field& field, const std::stri
   return credentials;
 }
 
-DeploymentRow row_from(const Vault& vault, const pqxx::row& row) {
+DeploymentRow row_from(const Cipher& cipher, const pqxx::row& row) {
   DeploymentRow result{.name = row["name"].as<std::string>(),
                        .tenant = tenant_of(row["tenant"]),
                        .provider = row["provider"].as<std::string>(),
@@ -45,20 +45,20 @@ DeploymentRow row_from(const Vault& vault, const pqxx::row& row) {
   // A row that cannot be opened must not hide the others.
   try {
     result.credentials =
-        opened(vault, row["credentials"], vault_context(result.tenant, result.name));
+        opened(cipher, row["credentials"], cipher_context(result.tenant, result.name));
   } catch (const Error&) {
     result.sealed_away = true;
   }
   return result;
 }
 
-std::vector<DeploymentRow> rows_from(const Vault& vault, const pqxx::result& rows) {
+std::vector<DeploymentRow> rows_from(const Cipher& cipher, const pqxx::result& rows) {
   std::vector<DeploymentRow> found;
-  for (const auto& row : rows) found.push_back(row_from(vault, row));
+  for (const auto& row : rows) found.push_back(row_from(cipher, row));
   return found;
 }
 
-std::optional<DeploymentRow> find_row(pqxx::work& tx, const Vault& vault,
+std::optional<DeploymentRow> find_row(pqxx::work& tx, const Cipher& cipher,
                                       const std::optional<TenantId>& tenant,
                                       const std::string& name) {
   const auto rows =
@@ -66,7 +66,7 @@ std::optional<DeploymentRow> find_row(pqxx::work& tx, const Vault& vault,
                          "FROM deployment WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1",
                      to_sql(tenant), name);
   if (rows.empty()) return std::nullopt;
-  return row_from(vault, rows[0]);
+  return row_from(cipher, rows[0]);
 }
 
 // Serializes writers of a name across owners, so that refuse_shadow() holds until the commit. Also
@@ -86,10 +86,10 @@ void refuse_shadow(pqxx::work& tx, const DeploymentDraft& draft) {
                                          "and the operator's cannot have the same");
 }
 
-void write_row(pqxx::work& tx, const Vault& vault, const DeploymentRow& row) {
+void write_row(pqxx::work& tx, const Cipher& cipher, const DeploymentRow& row) {
   Json names = Json::array();
   for (const auto& [name, unused] : row.credentials) names.push_back(name);
-  const std::string secret = sealed(vault, row);
+  const std::string secret = sealed(cipher, row);
   tx.exec_params(
       "INSERT INTO deployment (tenant, name, provider, settings, credential_names, credentials, "
       "enabled, weight) VALUES ($1, $2, $3, $4, "
@@ -139,7 +139,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
                         actor = std::move(actor)](pqxx::work& tx) {
     lock_name(tx, draft.name);
     refuse_shadow(tx, draft);
-    const auto before = find_row(tx, vault_, draft.tenant, draft.name);
+    const auto before = find_row(tx, cipher_, draft.tenant, draft.name);
     if (!before && draft.tenant) check_quota(tx, kDeployments, draft.tenant->value);
     if (before && check_unused_ && before->provider != draft.provider) check_unused_(tx, *before);
     DeploymentRow wanted{.name = draft.name,
@@ -157,8 +157,8 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     else if (before && before->provider == draft.provider)
       wanted.credentials = before->credentials;
     check(wanted);
-    write_row(tx, vault_, wanted);
-    const auto after = find_row(tx, vault_, draft.tenant, draft.name);
+    write_row(tx, cipher_, wanted);
+    const auto after = find_row(tx, cipher_, draft.tenant, draft.name);
     record(tx, actor, "deployment.put", before, after);
     return *after;
   });
@@ -167,7 +167,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
 Task<void> DeploymentStore::remove(std::optional<TenantId> tenant, std::string name, Actor actor) {
   return database_.run([=, this](pqxx::work& tx) {
     lock_name(tx, name);
-    const auto before = find_row(tx, vault_, tenant, name);
+    const auto before = find_row(tx, cipher_, tenant, name);
     if (!before) throw Error::not_found("deployment", name);
     if (check_unused_) check_unused_(tx, *before);
     tx.exec_params("DELETE FROM deployment WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1",
@@ -178,7 +178,7 @@ Task<void> DeploymentStore::remove(std::optional<TenantId> tenant, std::string n
 
 Task<std::optional<DeploymentRow>> DeploymentStore::find(std::optional<TenantId> tenant,
                                                          std::string name) {
-  return database_.run([=, this](pqxx::work& tx) { return find_row(tx, vault_, tenant, name); });
+  return database_.run([=, this](pqxx::work& tx) { return find_row(tx, cipher_, tenant, name); });
 }
 
 Task<std::vector<DeploymentRow>> DeploymentStore::list(std::optional<TenantId> tenant,
@@ -188,7 +188,7 @@ Task<std::vector<DeploymentRow>> DeploymentStore::list(std::optional<TenantId> t
                                          "FROM deployment WHERE name > $2 AND (tenant = $1 OR "
                                          "tenant IS NULL) ORDER BY name LIMIT $3",
                                      to_sql(tenant), after, limit);
-    return rows_from(vault_, rows);
+    return rows_from(cipher_, rows);
   });
 }
 
@@ -196,7 +196,7 @@ Task<std::vector<DeploymentRow>> DeploymentStore::all() {
   return database_.run([this](pqxx::work& tx) {
     const auto rows =
         tx.exec(std::string("SELECT ") + kDeploymentColumns + "FROM deployment ORDER BY name");
-    return rows_from(vault_, rows);
+    return rows_from(cipher_, rows);
   });
 }
 

@@ -47,7 +47,7 @@ struct DeploymentDraft {
 // NOTIFY channel of deployments; the payload is the name.
 inline constexpr char kDeploymentsChannel[] = "deployments";
 
-// Deployments in PostgreSQL. The vault seals credentials under "deployment/<owner>/<name>".
+// Deployments in PostgreSQL. The cipher seals credentials under "deployment/<owner>/<name>".
 class DeploymentStore {
  public:
   static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and polled for ever
@@ -56,8 +56,8 @@ class DeploymentStore {
   // where its sandboxes would become unreachable.
   using CheckUnused = std::function<void(pqxx::work& tx, const DeploymentRow& before)>;
 
-  DeploymentStore(Database& database, const Vault& vault, CheckUnused check_unused = {})
-      : database_(database), vault_(vault), check_unused_(std::move(check_unused)) {}
+  DeploymentStore(Database& database, const Cipher& cipher, CheckUnused check_unused = {})
+      : database_(database), cipher_(cipher), check_unused_(std::move(check_unused)) {}
 
   // Creates or replaces a deployment. `check` sees the whole row, kept credentials included, before
   // it is written, and may throw. Throws Error(conflict) when the name is the operator's and a
@@ -78,7 +78,7 @@ class DeploymentStore {
 
  private:
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
   const CheckUnused check_unused_;
 };
 

@@ -35,7 +35,7 @@ std::string revision_part(const pqxx::row& row) {
 Task<void> SecretStore::put(TenantId tenant, std::string name, Secret value, Actor actor) {
   return database_.run([=, this](pqxx::work& tx) {
     if (!has_secret(tx, tenant, name)) check_quota(tx, kSecrets, tenant.value);
-    const std::string sealed = vault_.seal(value, secret_context(tenant.value, name));
+    const std::string sealed = cipher_.seal(value, secret_context(tenant.value, name));
     tx.exec_params(
         "INSERT INTO secret (tenant, name, value) VALUES ($1, $2, $3) "
         "ON CONFLICT (tenant, name) DO UPDATE SET value = excluded.value, "
@@ -69,7 +69,7 @@ Task<std::vector<SecretRow>> SecretStore::list(TenantId tenant, std::string afte
 
 namespace sandbox_secrets {
 
-Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std::string& sandbox,
+Bound bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant, const std::string& sandbox,
            const std::vector<SecretBinding>& bindings, Missing missing) {
   Bound bound;
   for (size_t i = 0; i < bindings.size(); ++i) {
@@ -84,11 +84,11 @@ Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std
         sandbox, binding.name, binding.host, binding.header, placeholder);
     bound.placeholders.emplace(binding.name, placeholder);
   }
-  if (!bindings.empty()) bound.grants = grants_of(tx, vault, sandbox);
+  if (!bindings.empty()) bound.grants = grants_of(tx, cipher, sandbox);
   return bound;
 }
 
-SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sandbox) {
+SecretGrants grants_of(pqxx::work& tx, const Cipher& cipher, const std::string& sandbox) {
   SecretGrants secrets;
   for (const auto& row : tx.exec_params(
            "SELECT b.name, b.host, b.header, b.placeholder, s.tenant, s.value, s.version "
@@ -101,8 +101,8 @@ SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sa
     grant.host = row["host"].as<std::string>();
     grant.header = row["header"].as<std::string>();
     grant.placeholder = row["placeholder"].as<std::string>();
-    grant.value = vault.open(pqxx::binarystring(row["value"]).str(),
-                             secret_context(row["tenant"].as<std::string>(), grant.name));
+    grant.value = cipher.open(pqxx::binarystring(row["value"]).str(),
+                              secret_context(row["tenant"].as<std::string>(), grant.name));
     secrets.revision += revision_part(row);
     secrets.grants.push_back(std::move(grant));
   }

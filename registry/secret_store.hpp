@@ -20,12 +20,12 @@ struct SecretRow {
   Time created_at, updated_at;
 };
 
-// Secrets in PostgreSQL. The vault seals their values under "secret/<tenant>/<name>".
+// Secrets in PostgreSQL. The cipher seals their values under "secret/<tenant>/<name>".
 class SecretStore {
  public:
   static constexpr int64_t kMaxPerTenant = 1000;
 
-  SecretStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
+  SecretStore(Database& database, const Cipher& cipher) : database_(database), cipher_(cipher) {}
 
   // Creates a secret or replaces its value, also for running sandboxes. Throws
   // Error(quota_exceeded).
@@ -37,7 +37,7 @@ class SecretStore {
 
  private:
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
 };
 
 // The bindings of sandboxes to secrets, in the caller's transaction.
@@ -56,10 +56,10 @@ enum class Missing {
 };
 
 // Stores the bindings of a new sandbox, each with a new placeholder. Throws as `missing` says.
-Bound bind(pqxx::work& tx, const Vault& vault, const TenantId& tenant, const std::string& sandbox,
+Bound bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant, const std::string& sandbox,
            const std::vector<SecretBinding>& bindings, Missing missing);
 // The present values behind a sandbox's placeholders, without removed secrets.
-SecretGrants grants_of(pqxx::work& tx, const Vault& vault, const std::string& sandbox);
+SecretGrants grants_of(pqxx::work& tx, const Cipher& cipher, const std::string& sandbox);
 // The `revision` that grants_of() has now, of each of the sandboxes that has grants.
 std::map<std::string, std::string> revisions_of(pqxx::work& tx,
                                                 const std::vector<std::string>& sandboxes);

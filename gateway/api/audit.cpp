@@ -1,7 +1,7 @@
 #include "gateway/api/audit.hpp"
 
 #include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
+#include "gateway/api/time_range.hpp"
 #include "gateway/http/role.hpp"
 
 namespace sandgate::api {
@@ -53,13 +53,13 @@ void AuditHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> AuditHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2, {"action", "object", "key"});
-  const AskedSpan span = span_parameters(request.query);
+  const TimeRange range = time_range_parameters(request.query);
   AuditFilter filter{.tenant = request.caller.tenant,
                      .action = request.query.find("action"),
                      .object = request.query.find("object"),
                      .key_id = request.query.find("key"),
-                     .from = span.from,
-                     .to = span.to,
+                     .from = range.from,
+                     .to = range.to,
                      .limit = page.rows_to_fetch()};
   if (!page.after.empty()) filter.before = {page.time_after(0), page.integer_after(1)};
   auto reading = database_.run([filter](pqxx::work& tx) { return read_audit(tx, filter); });

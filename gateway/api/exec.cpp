@@ -2,9 +2,9 @@
 
 #include <csignal>
 
-#include "gateway/api/judged.hpp"
 #include "gateway/api/process_events.hpp"
 #include "gateway/api/process_input.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
@@ -33,7 +33,7 @@ void check_is_no_reconnect(const http::Request& request) {
 }
 
 // Reads on when nobody waits any more: a program whose output is not read stands still.
-Task<http::Response> collect(FedProcess& process, const std::string& process_id,
+Task<http::Response> collect(ProcessWithInput& process, const std::string& process_id,
                              std::optional<CollectedOutput>& output) {
   for (;;) {
     auto event = co_await process.next();
@@ -111,7 +111,7 @@ http::Response started_answer(const std::string& process_id) {
 // A background program that did not get all of its input must not go on as if that were all.
 Task<void> feed_or_kill(const OpenSandbox& box, ProcessStream& stream, std::string process_id,
                         std::string input) {
-  const auto lost = co_await feed(stream, std::move(input));
+  const auto lost = co_await write_and_close_input(stream, std::move(input));
   if (!lost) co_return;
   co_await attempt(box.provider->signal(box.backend_id, process_id, SIGKILL));
   throw *lost;
@@ -169,15 +169,16 @@ void require_verb(const OpenSandbox& box, Verb verb) {
 }
 
 void ExecHandlers::add_routes(http::Routes& routes) {
-  routes.add({.method = http::Method::post,
-              .pattern = "/v1/sandboxes/{id}/exec",
-              .permission = http::Permission::use_sandboxes,
-              .body = http::BodyMode::buffered,
-              .handler = [this](http::Request& r) { return judged(access_, r, exec(r)); },
-              .max_body_bytes = kMaxExecBodyBytes,
-              .idempotent_create = true,
-              .takes_up = true,
-              .secret_answer = true});
+  routes.add(
+      {.method = http::Method::post,
+       .pattern = "/v1/sandboxes/{id}/exec",
+       .permission = http::Permission::use_sandboxes,
+       .body = http::BodyMode::buffered,
+       .handler = [this](http::Request& r) { return with_failure_cause(access_, r, exec(r)); },
+       .max_body_bytes = kMaxExecBodyBytes,
+       .idempotent_create = true,
+       .resumable = true,
+       .secret_answer = true});
 }
 
 // The program is recorded with its Idempotency-Key before it starts: if the client leaves or the
@@ -198,9 +199,9 @@ Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
   throw std::get<Error>(started);
 }
 
-OutputSeat ExecHandlers::seat_for(const http::Request& request) const {
-  if (!room_) return nullptr;
-  return std::make_shared<http::BodyRoom::Seat>(*room_, request.tenant().value);
+OutputReservation ExecHandlers::reservation_for(const http::Request& request) const {
+  if (!memory_) return nullptr;
+  return std::make_shared<http::BodyMemoryQuota::Reservation>(*memory_, request.tenant().value);
 }
 
 Task<http::Response> ExecHandlers::answer(std::shared_ptr<Run> run) {
@@ -213,7 +214,7 @@ Task<http::Response> ExecHandlers::answer(std::shared_ptr<Run> run) {
     co_return started_answer(run->process_id);
   }
   if (!input) co_await attempt(stream->close_stdin());
-  FedProcess process(*stream, co_await asio::this_coro::executor, std::move(input));
+  ProcessWithInput process(*stream, co_await asio::this_coro::executor, std::move(input));
   auto collecting = collect(process, run->process_id, run->output);
   if (process.has_input()) collecting = with_companion(std::move(collecting), process.run());
   co_return co_await std::move(collecting);
@@ -238,7 +239,7 @@ Task<http::Response> ExecHandlers::wait(std::shared_ptr<Run> run) {
       throw Error(ErrorCode::timeout, "no answer came in time");
     co_return paused;
   };
-  auto ending = ends_unless_left(carry_out(run), kLookEvery, std::move(is_over));
+  auto ending = ends_unless_detached(carry_out(run), kLookEvery, std::move(is_over));
   const bool ended = co_await std::move(ending);
   if (ended) co_return run->settled.take();
   run->output.reset();
@@ -278,7 +279,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   if (timeout.count() > 0) run->limit = steady_clock::now() + timeout + kLateExit;
   const bool streams = !asked.command.background && wants_events(request);
   if (!streams)
-    run->output.emplace(asked.max_output_bytes.value_or(kCollectedBytes), seat_for(request));
+    run->output.emplace(asked.max_output_bytes.value_or(kCollectedBytes), reservation_for(request));
   run->asked = std::move(asked);
   auto answering = streams ? stream(run, request.id) : wait(run);
   co_return co_await std::move(answering);

@@ -17,11 +17,11 @@ namespace sandgate::api {
 // or in the background, stdin stays open for POST …/stdin unless the body contains stdin.
 class ExecHandlers {
  public:
-  // `room` limits the memory of collected output; null: no limit. `database` has the claims of
+  // `memory` limits the memory of collected output; null: no limit. `database` has the claims of
   // Idempotency-Keys; null: none are written. All must outlive this object.
-  explicit ExecHandlers(SandboxAccess& access, http::BodyRoom* room = nullptr,
+  explicit ExecHandlers(SandboxAccess& access, http::BodyMemoryQuota* memory = nullptr,
                         Database* database = nullptr)
-      : access_(access), room_(room), database_(database) {}
+      : access_(access), memory_(memory), database_(database) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> exec(http::Request& request);
@@ -35,10 +35,10 @@ class ExecHandlers {
   Task<void> carry_out(std::shared_ptr<Run> run);  // answer(), into the run; throws nothing
   Task<http::Response> wait(std::shared_ptr<Run> run);  // answer(), unless the sandbox is paused
   Task<http::Response> stream(std::shared_ptr<Run> run, std::string request_id);
-  OutputSeat seat_for(const http::Request& request) const;
+  OutputReservation reservation_for(const http::Request& request) const;
 
   SandboxAccess& access_;
-  http::BodyRoom* room_;
+  http::BodyMemoryQuota* memory_;
   Database* database_;
 };
 

@@ -76,7 +76,7 @@ Json to_json(const ProcessInfo& process) {
 void CollectedOutput::add(const OutputChunk& chunk) {
   std::string& kept = chunk.channel == Channel::stderr_ ? err_ : out_;
   const size_t wanted = std::min(chunk.bytes.size(), limit_ - kept.size());
-  full_ = full_ || (seat_ && !seat_->try_grow_to(out_.size() + err_.size() + wanted));
+  full_ = full_ || (reservation_ && !reservation_->try_grow_to(out_.size() + err_.size() + wanted));
   const size_t room = full_ ? 0 : wanted;
   kept.append(chunk.bytes, 0, room);
   truncated_ = truncated_ || chunk.bytes.size() > room;

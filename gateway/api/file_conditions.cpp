@@ -75,11 +75,11 @@ std::string entity_tag(const FileEntry& entry) {
   return "\"" + std::string(text) + "-" + revision + "\"";
 }
 
-bool names_tag(std::string_view header, std::string_view tag) {
+bool matches_tag(std::string_view header, std::string_view tag) {
   return any_item(header, [&](auto item) { return opaque_part(item) == opaque_part(tag); });
 }
 
-bool names_tag_strongly(std::string_view header, std::string_view tag) {
+bool matches_tag_strongly(std::string_view header, std::string_view tag) {
   return any_item(header, [&](auto item) { return item == tag && !is_weak(tag); });
 }
 
@@ -90,28 +90,28 @@ Conditions::Conditions(const http::Headers& headers)
       unmodified_since(headers.find("If-Unmodified-Since")) {}
 
 bool Conditions::expect(const std::optional<FileEntry>& there) const {
-  if (match) return there && names_tag_strongly(*match, entity_tag(*there));
+  if (match) return there && matches_tag_strongly(*match, entity_tag(*there));
   const auto date = date_in(unmodified_since);
   return !date || !there || !is_younger(*there, *date);
 }
 
 bool Conditions::allow_write(const std::optional<FileEntry>& there) const {
-  return expect(there) && !(none_match && there && names_tag(*none_match, entity_tag(*there)));
+  return expect(there) && !(none_match && there && matches_tag(*none_match, entity_tag(*there)));
 }
 
 bool Conditions::is_known(const FileEntry& there) const {
-  if (none_match) return names_tag(*none_match, entity_tag(there));
+  if (none_match) return matches_tag(*none_match, entity_tag(there));
   const auto date = date_in(modified_since);
   return date && !is_younger(there, *date);
 }
 
-bool names_version(std::string_view if_range, const FileEntry& there) {
+bool matches_version(std::string_view if_range, const FileEntry& there) {
   const auto date = date_in(if_range);
-  if (!date) return names_tag_strongly(if_range, entity_tag(there));
+  if (!date) return matches_tag_strongly(if_range, entity_tag(there));
   return std::chrono::floor<std::chrono::seconds>(there.modified_at) == *date;
 }
 
-std::optional<AskedRange> range_from(std::string_view header) {
+std::optional<RequestedRange> range_from(std::string_view header) {
   header = trimmed(header);
   if (!equal_ignoring_case(header.substr(0, kUnit.size()), kUnit) ||
       header.find(',') != std::string_view::npos)
@@ -122,7 +122,7 @@ std::optional<AskedRange> range_from(std::string_view header) {
   const auto first_text = trimmed(header.substr(0, dash)),
              last_text = trimmed(header.substr(dash + 1));
   const auto first = number_from(first_text), last = number_from(last_text);
-  AskedRange range;
+  RequestedRange range;
   if (first_text.empty()) {
     if (!last) return std::nullopt;
     range.count = *last;
@@ -134,7 +134,7 @@ std::optional<AskedRange> range_from(std::string_view header) {
   return range;
 }
 
-std::optional<ByteRange> resolve(const AskedRange& range, uint64_t size) {
+std::optional<ByteRange> resolve(const RequestedRange& range, uint64_t size) {
   if (size == 0) return std::nullopt;
   if (!range.first) {
     if (range.count == 0) return std::nullopt;

@@ -18,10 +18,10 @@ Json to_json(const FileEntry& entry);
 // change may preserve size and time.
 std::string entity_tag(const FileEntry& entry);
 
-// Whether a list of tags contains the tag or "*": names_tag for If-None-Match (weak comparison),
-// names_tag_strongly for If-Match (strong comparison, which a weak tag never matches).
-bool names_tag(std::string_view header, std::string_view tag);
-bool names_tag_strongly(std::string_view header, std::string_view tag);
+// Whether a list of tags contains the tag or "*": matches_tag for If-None-Match (weak comparison),
+// matches_tag_strongly for If-Match (strong comparison, which a weak tag never matches).
+bool matches_tag(std::string_view header, std::string_view tag);
+bool matches_tag_strongly(std::string_view header, std::string_view tag);
 
 // The conditions of a request, which must outlive this object.
 struct Conditions {
@@ -43,18 +43,18 @@ struct Conditions {
 
 // Whether an If-Range names the file as it is, by a strong tag or by the date that Last-Modified
 // has.
-bool names_version(std::string_view if_range, const FileEntry& there);
+bool matches_version(std::string_view if_range, const FileEntry& there);
 
 // A requested byte range. Multiple or malformed ranges are ignored.
-struct AskedRange {
+struct RequestedRange {
   std::optional<uint64_t> first;  // empty: the last `count` bytes
   std::optional<uint64_t> last;  // inclusive
   uint64_t count = 0;
 };
-std::optional<AskedRange> range_from(std::string_view header);
+std::optional<RequestedRange> range_from(std::string_view header);
 
 // The range within a file of `size` bytes; empty if not satisfiable (416).
-std::optional<ByteRange> resolve(const AskedRange& range, uint64_t size);
+std::optional<ByteRange> resolve(const RequestedRange& range, uint64_t size);
 
 // Returns "attachment" with the file name, encoded as in RFC 6266 and RFC 8187, so that no byte of
 // the name can end the header.

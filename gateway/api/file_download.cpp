@@ -34,7 +34,7 @@ struct Asked {
     if (text && request.method == http::Method::get) range = range_from(*text);
   }
 
-  std::optional<AskedRange> range;
+  std::optional<RequestedRange> range;
   std::optional<std::string_view> if_range;
   Conditions conditions;
 };
@@ -104,7 +104,7 @@ http::Response precondition_failed(const std::string& request_id) {
   return http::problem(error, 412, request_id);
 }
 
-Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source) {
+Task<std::unique_ptr<ByteSource>> prefetched(std::unique_ptr<ByteSource> source) {
   std::string first(kFirstPart, '\0');
   size_t filled = 0;
   for (size_t count = 1; count > 0 && filled < first.size(); filled += count)
@@ -137,7 +137,7 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     co_return response;
   }
   std::optional<uint64_t> length = entry.size;
-  if (asked.range && (!asked.if_range || names_version(*asked.if_range, entry))) {
+  if (asked.range && (!asked.if_range || matches_version(*asked.if_range, entry))) {
     const auto part = resolve(*asked.range, entry.size);
     if (!part) co_return not_satisfiable(entry, request.id);
     response.status = 206;

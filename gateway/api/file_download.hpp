@@ -14,7 +14,7 @@ http::Response precondition_failed(const std::string& request_id);
 
 // Reads the start of the stream and returns the whole of it. Throws what reading throws, so that an
 // immediate failure becomes an error answer.
-Task<std::unique_ptr<ByteSource>> begun(std::unique_ptr<ByteSource> source);
+Task<std::unique_ptr<ByteSource>> prefetched(std::unique_ptr<ByteSource> source);
 
 // A body of at most `length` bytes from `source`. If a length is given and `source` ends early, the
 // answer is aborted rather than ended. Holds `activity` until the body is destroyed.

@@ -4,9 +4,9 @@
 #include "gateway/api/file_conditions.hpp"
 #include "gateway/api/file_download.hpp"
 #include "gateway/api/file_watch.hpp"
-#include "gateway/api/judged.hpp"
-#include "gateway/api/naming_the_query.hpp"
 #include "gateway/api/page.hpp"
+#include "gateway/api/with_failure_cause.hpp"
+#include "gateway/api/with_query_paths.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/field_text.hpp"
@@ -149,8 +149,8 @@ void FileHandlers::add_routes(http::Routes& routes) {
          .permission = reads ? http::Permission::read_sandboxes : http::Permission::use_sandboxes,
          .body = body,
          .handler = [this, answer, body](http::Request& request) {
-           auto work = judged(access_, request, (this->*answer)(request));
-           return body == BodyMode::buffered ? std::move(work) : naming_the_query(std::move(work));
+           auto work = with_failure_cause(access_, request, (this->*answer)(request));
+           return body == BodyMode::buffered ? std::move(work) : with_query_paths(std::move(work));
          }});
   };
   add(Method::get, "", BodyMode::none, &FileHandlers::read);
@@ -264,7 +264,7 @@ Task<http::Response> FileHandlers::read_archive(http::Request& request) {
   const std::string path = path_of(request.query);
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::archive);
   auto reading = co_await box.provider->read_archive(box.backend_id, path);
-  auto source = co_await begun(std::move(reading));
+  auto source = co_await prefetched(std::move(reading));
   http::Response response;
   const auto accept = request.headers.list("Accept");
   const bool as_bytes = accept && http::prefers(*accept, "application/octet-stream", kTar);

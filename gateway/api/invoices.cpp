@@ -4,8 +4,8 @@
 #include "billing/invoice_page.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/api/time_range.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
 #include "registry/call_claim.hpp"
@@ -27,7 +27,7 @@ Invoices::Order order_from(const http::Request& request) {
   order.currency = reader.text("currency", {.max = 8});
   if (order.currency && !minor_digits(*order.currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");
-  const AskedSpan span = span_members(reader);
+  const TimeRange range = time_range_members(reader);
   if (const auto period = reader.text("period", {.max = 16})) {
     const auto month = month_from(*period);
     if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
@@ -39,8 +39,8 @@ Invoices::Order order_from(const http::Request& request) {
     reader.require("from");
     reader.require("to");
     if (reader.has("timezone")) reader.problem("timezone", "is allowed only with period");
-    order.from = span.from.value_or(Time());
-    order.to = span.to.value_or(Time());
+    order.from = range.from.value_or(Time());
+    order.to = range.to.value_or(Time());
   }
   reader.finish();
   problems.throw_if_any();
@@ -100,7 +100,7 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
               .body = BodyMode::buffered,
               .handler = [this](http::Request& request) { return create(request); },
               .idempotent_create = true,
-              .made_below = "/v1/invoices/"});
+              .location_prefix = "/v1/invoices/"});
   routes.add({.method = Method::get,
               .pattern = "/v1/invoices",
               .permission = Permission::read_billing,
@@ -120,7 +120,7 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
               .body = BodyMode::buffered,
               .handler = [this](http::Request& request) { return credit(request); },
               .idempotent_create = true,
-              .made_below = "/v1/invoices/"});
+              .location_prefix = "/v1/invoices/"});
 }
 
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {

@@ -3,8 +3,8 @@
 #include "billing/known_tenant.hpp"
 #include "billing/ledger.hpp"
 #include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/api/time_range.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -51,11 +51,11 @@ void LedgerHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> LedgerHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 1, {"account", "tenant"});
-  const AskedSpan span = span_parameters(request.query);
+  const TimeRange range = time_range_parameters(request.query);
   const LedgerQuery query{.tenant = tenant_parameter(request),
                           .account = request.query.find("account"),
-                          .from = span.from,
-                          .to = span.to,
+                          .from = range.from,
+                          .to = range.to,
                           .after = page.after.empty() ? 0 : page.integer_after(0),
                           .limit = page.rows_to_fetch()};
   auto work = [query](pqxx::work& tx) {

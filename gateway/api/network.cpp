@@ -1,7 +1,7 @@
 #include "gateway/api/network.hpp"
 
-#include "gateway/api/judged.hpp"
 #include "gateway/api/sandboxes.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -45,15 +45,17 @@ NetworkPolicy tightened(const Profile& profile, const Json& body) {
 }  // namespace
 
 void NetworkHandlers::add_routes(http::Routes& routes) {
-  routes.add({.method = http::Method::get,
-              .pattern = "/v1/sandboxes/{id}/network",
-              .permission = http::Permission::read_sandboxes,
-              .handler = [this](http::Request& r) { return judged(lifecycle_, r, get(r)); }});
-  routes.add({.method = http::Method::put,
-              .pattern = "/v1/sandboxes/{id}/network",
-              .permission = http::Permission::use_sandboxes,
-              .body = http::BodyMode::buffered,
-              .handler = [this](http::Request& r) { return judged(lifecycle_, r, put(r)); }});
+  routes.add(
+      {.method = http::Method::get,
+       .pattern = "/v1/sandboxes/{id}/network",
+       .permission = http::Permission::read_sandboxes,
+       .handler = [this](http::Request& r) { return with_failure_cause(lifecycle_, r, get(r)); }});
+  routes.add(
+      {.method = http::Method::put,
+       .pattern = "/v1/sandboxes/{id}/network",
+       .permission = http::Permission::use_sandboxes,
+       .body = http::BodyMode::buffered,
+       .handler = [this](http::Request& r) { return with_failure_cause(lifecycle_, r, put(r)); }});
 }
 
 Task<NetworkHandlers::Found> NetworkHandlers::find(http::Request& request) {
@@ -101,7 +103,7 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
-  auto waiting = turns_.wait(found.record.id.value, kBackendPatience);
+  auto waiting = mutex_.lock(found.record.id.value, kBackendPatience);
   const auto turn = co_await std::move(waiting);
   auto work = [this, found, policy, body] { return apply(found, policy, body); };
   auto applying = uncancelled(std::move(work));

@@ -1,5 +1,5 @@
 #pragma once
-#include "gateway/api/turns.hpp"
+#include "gateway/api/keyed_mutex.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "registry/profile_resolver.hpp"
@@ -28,7 +28,7 @@ class NetworkHandlers {
   Lifecycle& lifecycle_;
   ProfileResolver& profiles_;
   Database& database_;
-  Turns turns_;  // by sandbox: of two changes, the later one is in its row and at its backend
+  KeyedMutex mutex_;  // by sandbox: of two changes, the later one is in its row and at its backend
 };
 
 }  // namespace sandgate::api

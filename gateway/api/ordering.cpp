@@ -76,7 +76,7 @@ Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
   co_await snapshots.begin_with(order, snapshot, disk);
 }
 
-Error as_asked(const Error& error, const Json& wishes) {
+Error with_request_paths(const Error& error, const Json& wishes) {
   const auto listed = wishes.find("secrets");
   const bool is_listed = listed != wishes.end() && !listed->is_null();
   if (is_listed || error.fields.empty() || !error.fields.front().path.starts_with("/secrets/"))

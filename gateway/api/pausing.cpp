@@ -6,7 +6,7 @@
 
 namespace sandgate::api {
 
-Keeps keep_wish(ObjectReader& reader) {
+Keeps read_keeps(ObjectReader& reader) {
   return reader.word("keep", {"memory", "disk"}).value_or("memory") == "disk" ? Keeps::disk
                                                                               : Keeps::memory;
 }
@@ -15,7 +15,7 @@ Task<http::Response> PausingHandlers::pause(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
-  const Keeps wish = keep_wish(reader);
+  const Keeps wish = read_keeps(reader);
   reader.finish_or_throw();
   const SandboxRecord paused = co_await pausing_.pause(request.tenant(), id, wish);
   co_return http::Response::json(200, to_json(paused));

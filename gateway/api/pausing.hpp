@@ -18,6 +18,6 @@ class PausingHandlers {
 };
 
 // Reads the member `keep` of a body; memory if absent.
-Keeps keep_wish(ObjectReader& reader);
+Keeps read_keeps(ObjectReader& reader);
 
 }  // namespace sandgate::api

@@ -6,7 +6,7 @@
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/core/time_json.hpp"
-#include "gateway/ports/forwarding.hpp"
+#include "gateway/ports/forwarded_request.hpp"
 #include "gateway/ports/port_token.hpp"
 
 namespace sandgate::api {
@@ -114,8 +114,9 @@ Task<http::Response> PortHandlers::list(http::Request& request) {
   auto rows = co_await store_.list(found->record.id);
   // The database's clock may differ from this gateway's.
   const Time now = lifecycle_.parts().clock.now();
-  std::erase_if(
-      rows, [&](const ports::OpenPort& port) { return port.port <= after || port.is_over(now); });
+  std::erase_if(rows, [&](const ports::OpenPort& port) {
+    return port.port <= after || port.is_expired(now);
+  });
   const auto key = [](const ports::OpenPort& port) {
     return std::vector<std::string>{std::to_string(port.port)};
   };

@@ -11,7 +11,7 @@ namespace sandgate::api {
 class PortHandlers {
  public:
   struct Settings {
-    std::string domain;  // as in PortGate
+    std::string domain;  // as in PortProxy
     bool tls = false;
   };
   PortHandlers(SandboxAccess& access, Lifecycle& lifecycle, ports::PortStore& store,

@@ -5,7 +5,7 @@
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"
-#include "gateway/api/span.hpp"
+#include "gateway/api/time_range.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/http/table_body.hpp"
 
@@ -16,7 +16,7 @@ constexpr size_t kMaxBookBytes = 8 << 20;
 
 // ?period=2026-10, or ?from and ?to; default: the last complete month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
-  const AskedSpan asked = span_parameters(query);
+  const TimeRange asked = time_range_parameters(query);
   if (const auto period = query.find("period")) {
     if (asked.from || asked.to)
       throw Error::invalid("?period", "must be given without from and to");
@@ -24,8 +24,8 @@ std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
     if (!month) throw Error::invalid("?period", "must be a month, such as \"2026-10\"");
     return *month;
   }
-  if (asked.from || asked.to) return whole_span(asked, now);
-  return whole_span({.to = month_of_end(now + std::chrono::microseconds(1))}, now);
+  if (asked.from || asked.to) return resolve_time_range(asked, now);
+  return resolve_time_range({.to = month_of_end(now + std::chrono::microseconds(1))}, now);
 }
 
 // A version as shown in a list: of each book the version in force and the future ones.

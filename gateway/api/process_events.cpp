@@ -73,7 +73,7 @@ Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string 
   co_await std::move(writing);
 }
 
-Task<void> pump(const ProcessEvents& events, FedProcess& process, http::SharedSink& out) {
+Task<void> pump(const ProcessEvents& events, ProcessWithInput& process, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
   auto starting = show(events, out, std::move(start));
   co_await std::move(starting);
@@ -101,7 +101,8 @@ Task<void> pump(const ProcessEvents& events, FedProcess& process, http::SharedSi
 
 Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) {
   http::SharedSink out(sink, co_await asio::this_coro::executor);
-  FedProcess process(*events->stream, co_await asio::this_coro::executor, std::move(events->input));
+  ProcessWithInput process(*events->stream, co_await asio::this_coro::executor,
+                           std::move(events->input));
   auto writing =
       with_companion(pump(*events, process, out), out.keep_alive(kKeepAlive, kSignOfLife));
   if (process.has_input()) writing = with_companion(std::move(writing), process.run());

@@ -67,7 +67,7 @@ Task<std::optional<Error>> close_input(ProcessStream& stream) {
   co_return co_await loss_of(std::move(failure));
 }
 
-Task<std::optional<Error>> feed(ProcessStream& stream, std::string bytes) {
+Task<std::optional<Error>> write_and_close_input(ProcessStream& stream, std::string bytes) {
   std::optional<Error> failure;
   for (size_t at = 0; at < bytes.size() && !failure; at += kInputPiece)
     failure = co_await insist_on_writing(stream, bytes.substr(at, kInputPiece));
@@ -75,14 +75,14 @@ Task<std::optional<Error>> feed(ProcessStream& stream, std::string bytes) {
   co_return co_await loss_of(std::move(failure));
 }
 
-Task<void> FedProcess::run() {
+Task<void> ProcessWithInput::run() {
   if (!input_) co_return;
-  loss_ = co_await feed(stream_, std::move(*input_));
-  if (loss_) lost_.ring();
+  loss_ = co_await write_and_close_input(stream_, std::move(*input_));
+  if (loss_) lost_.set();
   if (!loss_) input_.reset();
 }
 
-Task<std::optional<ProcessEvent>> FedProcess::next() {
+Task<std::optional<ProcessEvent>> ProcessWithInput::next() {
   if (!input_) co_return co_await stream_.next();
   Settled<std::optional<ProcessEvent>> settled;
   auto race = ends_before(settle(stream_.next(), settled), lost_.wait());

@@ -3,7 +3,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate::api {
@@ -19,15 +19,15 @@ Task<std::optional<Error>> write_input(ProcessStream& stream, std::string bytes)
 Task<std::optional<Error>> close_input(ProcessStream& stream);
 
 // Writes all of `bytes` in pieces and closes stdin. Returns as above.
-Task<std::optional<Error>> feed(ProcessStream& stream, std::string bytes);
+Task<std::optional<Error>> write_and_close_input(ProcessStream& stream, std::string bytes);
 
 // A process whose input is written while its output is read. next() throws the Error of input that
 // was lost: an answer must not look as if the program had read everything.
-class FedProcess final : public ProcessStream {
+class ProcessWithInput final : public ProcessStream {
  public:
   // Without input, stdin is left alone. The stream must outlive this object.
-  FedProcess(ProcessStream& stream, asio::any_io_executor executor,
-             std::optional<std::string> input)
+  ProcessWithInput(ProcessStream& stream, asio::any_io_executor executor,
+                   std::optional<std::string> input)
       : stream_(stream), lost_(std::move(executor)), input_(std::move(input)) {}
 
   bool has_input() const { return input_.has_value(); }
@@ -43,7 +43,7 @@ class FedProcess final : public ProcessStream {
 
  private:
   ProcessStream& stream_;
-  Bell lost_;
+  AutoResetEvent lost_;
   std::optional<std::string> input_;  // empty once all of it was written
   std::optional<Error> loss_;
 };

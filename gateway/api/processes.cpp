@@ -2,9 +2,9 @@
 
 #include "gateway/api/exec_answer.hpp"
 #include "gateway/api/exec_request.hpp"
-#include "gateway/api/judged.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/process_events.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/http/event_stream.hpp"
 
 namespace sandgate::api {
@@ -26,9 +26,11 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
                 .permission = method == Method::get ? http::Permission::read_sandboxes
                                                     : http::Permission::use_sandboxes,
                 .body = body,
-                .handler = [this, answer](
-                               http::Request& r) { return judged(access_, r, (this->*answer)(r)); },
-                .at_leisure = body == BodyMode::streamed});
+                .handler =
+                    [this, answer](http::Request& r) {
+                      return with_failure_cause(access_, r, (this->*answer)(r));
+                    },
+                .no_min_pace = body == BodyMode::streamed});
   };
   add(Method::get, "", BodyMode::none, &ProcessHandlers::list);
   add(Method::get, "/{pid}", BodyMode::none, &ProcessHandlers::get);

@@ -2,10 +2,10 @@
 
 #include <tuple>
 
-#include "gateway/api/judged.hpp"
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/path_id.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
@@ -90,8 +90,8 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
                 .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates,
-                .takes_up = creates,
-                .made_below = creates ? "/v1/sandboxes/" : ""});
+                .resumable = creates,
+                .location_prefix = creates ? "/v1/sandboxes/" : ""});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes", use, &SandboxHandlers::create, true);
@@ -99,11 +99,12 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
   add(Method::get, "/v1/sandboxes/{id}", read, &SandboxHandlers::get);
   add(Method::delete_, "/v1/sandboxes/{id}", use, &SandboxHandlers::remove);
   add(Method::post, "/v1/sandboxes/{id}/extend", use, &SandboxHandlers::extend);
-  routes.add(
-      {.method = Method::get,
-       .pattern = "/v1/sandboxes/{id}/metrics",
-       .permission = read,
-       .handler = [this](http::Request& r) { return judged(parts_.lifecycle, r, metrics(r)); }});
+  routes.add({.method = Method::get,
+              .pattern = "/v1/sandboxes/{id}/metrics",
+              .permission = read,
+              .handler = [this](http::Request& r) {
+                return with_failure_cause(parts_.lifecycle, r, metrics(r));
+              }});
 }
 
 SandboxId sandbox_id_of(const http::Request& request) {
@@ -146,7 +147,8 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;
   auto creating = scopes_.create(order);
   const auto outcome = co_await attempt(std::move(creating));
-  if (const auto* failure = std::get_if<Error>(&outcome)) throw as_asked(*failure, order.wishes);
+  if (const auto* failure = std::get_if<Error>(&outcome))
+    throw with_request_paths(*failure, order.wishes);
   const Scopes::Met& met = std::get<Scopes::Met>(outcome);
   if (met.made) shadowing_.follow(order, met.sandbox.id);
   co_return http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));

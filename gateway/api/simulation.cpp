@@ -1,6 +1,6 @@
 #include "gateway/api/simulation.hpp"
 
-#include "gateway/api/span.hpp"
+#include "gateway/api/time_range.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/sandboxes/recorded_requests.hpp"
 #include "registry/profile_parse.hpp"
@@ -38,9 +38,9 @@ Simulation simulation_from(const Json& body, Time now) {
     wanted.reference = profile->get<std::string>();
   else if (profile && !profile->is_object() && !profile->is_null())
     reader.problem("profile", "must be a profile or the name of one");
-  AskedSpan span = span_members(reader);
-  if (!span.from) span.from = span.to.value_or(now) - kDefaultSpan;
-  std::tie(wanted.from, wanted.to) = whole_span(span, now);
+  TimeRange range = time_range_members(reader);
+  if (!range.from) range.from = range.to.value_or(now) - kDefaultSpan;
+  std::tie(wanted.from, wanted.to) = resolve_time_range(range, now);
   reader.finish_or_throw();
   if (profile->is_object()) wanted.draft = draft_from(*profile);
   return wanted;
@@ -86,8 +86,8 @@ void SimulationHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
   Simulation wanted = simulation_from(request.json(), parts_.clock.now());
   const TenantId tenant = request.tenant();
-  const auto turn = turns_.take(tenant.value);
-  if (!turn) throw under_way();
+  const auto lock = mutex_.try_lock(tenant.value);
+  if (!lock) throw under_way();
   std::string name;
   if (wanted.draft) {
     name = wanted.draft->name;

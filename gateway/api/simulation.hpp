@@ -2,7 +2,7 @@
 #include <boost/asio/thread_pool.hpp>
 
 #include "billing/price_books.hpp"
-#include "gateway/api/turns.hpp"
+#include "gateway/api/keyed_mutex.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "registry/profile_resolver.hpp"
@@ -28,7 +28,7 @@ class SimulationHandlers {
 
  private:
   const Parts parts_;
-  Turns turns_;  // by tenant
+  KeyedMutex mutex_;  // by tenant
   asio::thread_pool thread_{1};
 };
 

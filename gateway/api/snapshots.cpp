@@ -48,7 +48,7 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
   using http::Permission;
   const auto add = [&](Method method, const char* pattern, Permission permission,
                        Task<http::Response> (SnapshotHandlers::*handler)(http::Request&),
-                       const char* made_below = "") {
+                       const char* location_prefix = "") {
     const bool creates = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
@@ -56,8 +56,8 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = creates,
-                .takes_up = creates,
-                .made_below = made_below});
+                .resumable = creates,
+                .location_prefix = location_prefix});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/v1/sandboxes/{id}/snapshots", use, &SnapshotHandlers::create,
@@ -74,7 +74,7 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
   std::string name = reader.text("name", kGivenName).value_or("");
-  const Keeps wish = keep_wish(reader);
+  const Keeps wish = read_keeps(reader);
   reader.finish_or_throw();
   const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);
   if (earlier) co_return http::Response::json(201, to_json(*earlier));

@@ -36,7 +36,7 @@ void TenantHandlers::add_routes(http::Routes& routes) {
                 .body = method == Method::get ? http::BodyMode::none : http::BodyMode::buffered,
                 .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
                 .idempotent_create = method == Method::post,
-                .made_below = method == Method::post ? "/v1/tenants/" : ""});
+                .location_prefix = method == Method::post ? "/v1/tenants/" : ""});
   };
   add(Method::post, "/v1/tenants", http::Permission::operate, &TenantHandlers::create);
   add(Method::get, "/v1/tenants", http::Permission::read, &TenantHandlers::list);

@@ -1,9 +1,9 @@
 #include "gateway/api/terminal.hpp"
 
 #include "gateway/api/exec.hpp"
-#include "gateway/api/judged.hpp"
-#include "gateway/api/naming_the_query.hpp"
 #include "gateway/api/process_socket.hpp"
+#include "gateway/api/with_failure_cause.hpp"
+#include "gateway/api/with_query_paths.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -37,7 +37,7 @@ void TerminalHandlers::add_routes(http::Routes& routes) {
                 .permission = http::Permission::use_sandboxes,
                 .handler =
                     [this, answer](http::Request& r) {
-                      return naming_the_query(judged(access_, r, (this->*answer)(r)));
+                      return with_query_paths(with_failure_cause(access_, r, (this->*answer)(r)));
                     },
                 .starts_work = true});
   };

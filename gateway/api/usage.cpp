@@ -3,8 +3,8 @@
 #include "billing/currency.hpp"
 #include "billing/known_tenant.hpp"
 #include "billing/usage_export.hpp"
-#include "gateway/api/span.hpp"
 #include "gateway/api/tenant_scope.hpp"
+#include "gateway/api/time_range.hpp"
 #include "gateway/core/sql_time.hpp"
 
 namespace sandgate::api {
@@ -33,10 +33,10 @@ std::vector<std::string> split_fields(const std::string& list) {
 }
 
 UsageQuery query_from(const http::Request& request) {
-  const AskedSpan span = span_parameters(request.query);
+  const TimeRange range = time_range_parameters(request.query);
   UsageQuery query{.tenant = tenant_parameter(request),
-                   .from = span.from,
-                   .to = span.to,
+                   .from = range.from,
+                   .to = range.to,
                    .currency = request.query.find("currency")};
   if (const auto list = request.query.find("group_by")) query.group_by = split_fields(*list);
   if (query.currency && !minor_digits(*query.currency))
@@ -124,13 +124,13 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
   if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
   UsageExport wanted{.tenant = tenant_parameter(request)};
-  const AskedSpan span = span_parameters(request.query);
+  const TimeRange range = time_range_parameters(request.query);
   co_await check_named_tenant(database_, wanted.tenant, request.caller);
   const auto place = reader_.place_of(wanted.tenant);
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
   const Time now = co_await database_.run(&database_now);
-  std::tie(wanted.from, wanted.to) = whole_span(span, now);
+  std::tie(wanted.from, wanted.to) = resolve_time_range(range, now);
   // The first page is read before the answer starts, so that an outage is an error status.
   auto reading = rows_after(database_, reader_, wanted, std::nullopt);
   auto first = co_await std::move(reading);

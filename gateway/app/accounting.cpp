@@ -14,8 +14,8 @@ Accounting::Accounting(Foundation& below)
       budgets(prices),
       budget_rows(below.database, budgets),
       invoices(below.database),
-      export_rows(below.database, below.vault),
-      exports(below.database, below.vault, below.curl, below.clock,
+      export_rows(below.database, below.cipher),
+      exports(below.database, below.cipher, below.curl, below.clock,
               below.config.webhooks.allow_private) {}
 
 void Accounting::subscribe() {

@@ -33,7 +33,7 @@ api::OperationsSources operations_of(Database& database, const Deployments& depl
     });
     const auto outcome = co_await attempt(std::move(ask));
     if (!std::holds_alternative<bool>(outcome) || !std::get<bool>(outcome)) co_return false;
-    co_return co_await database.has_room();
+    co_return co_await database.has_disk_space();
   };
   sources.has_deployment = [&deployments]() -> Task<bool> {
     const auto set = deployments.snapshot();
@@ -48,7 +48,7 @@ api::OperationsSources operations_of(Database& database, const Deployments& depl
 }  // namespace
 
 Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Backends& backends,
-         Sandboxes& sandboxes, Events& events, Callers& callers, Above above)
+         Sandboxes& sandboxes, Events& events, Middleware& middleware, Callbacks callbacks)
     : foundation_(foundation),
       audit_(foundation.database),
       tenants_(registry.tenants),
@@ -90,7 +90,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
                   .health = backends.health,
                   .prices = accounting.prices,
                   .clock = foundation.clock}),
-      exec_(sandboxes.access, &callers.body_room, &foundation.database),
+      exec_(sandboxes.access, &middleware.body_memory, &foundation.database),
       processes_(sandboxes.access),
       terminal_(sandboxes.access),
       files_(sandboxes.access),
@@ -100,13 +100,13 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
               }),
       webhooks_(events.webhooks, foundation.config.webhooks.allow_private),
       ports_(sandboxes.access, sandboxes.lifecycle, sandboxes.ports, port_settings(foundation)),
-      presence_({sandboxes.lifecycle, registry.tenants, registry.keys, accounting.invoices}),
+      existence_check_({sandboxes.lifecycle, registry.tenants, registry.keys, accounting.invoices}),
       mcp_sessions_(foundation.database, sandboxes.lifecycle),
       mcp_calls_(foundation.database, foundation.notifications),
-      mcp_(mcp_sessions_, mcp_calls_, std::move(above.within),
+      mcp_(mcp_sessions_, mcp_calls_, std::move(callbacks.subrequest),
            {foundation.config.mcp.profile, foundation.config.mcp.origins, SANDGATE_VERSION}),
       operations_(
-          operations_of(foundation.database, backends.deployments, std::move(above.metrics))),
+          operations_of(foundation.database, backends.deployments, std::move(callbacks.metrics))),
       e2b_({.database = foundation.database,
             .lifecycle = sandboxes.lifecycle,
             .profiles = registry.profile_resolver,
@@ -118,8 +118,8 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
             .access = sandboxes.access,
             .cache = sandboxes.cache,
             .tenants = registry.tenant_directory,
-            .admission = callers.admission,
-            .body_room = callers.body_room,
+            .admission = middleware.admission,
+            .body_memory = middleware.body_memory,
             .clock = foundation.clock,
             .token_key = foundation.key_for("e2b tokens"),
             .domain = foundation.config.ports.domain,

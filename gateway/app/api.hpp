@@ -5,6 +5,7 @@
 #include "gateway/api/deployments.hpp"
 #include "gateway/api/events.hpp"
 #include "gateway/api/exec.hpp"
+#include "gateway/api/existence_check.hpp"
 #include "gateway/api/exports.hpp"
 #include "gateway/api/files.hpp"
 #include "gateway/api/invoices.hpp"
@@ -14,7 +15,6 @@
 #include "gateway/api/operations.hpp"
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/ports.hpp"
-#include "gateway/api/presence.hpp"
 #include "gateway/api/prices.hpp"
 #include "gateway/api/processes.hpp"
 #include "gateway/api/profiles.hpp"
@@ -28,8 +28,8 @@
 #include "gateway/api/terminal.hpp"
 #include "gateway/api/usage.hpp"
 #include "gateway/api/webhooks.hpp"
-#include "gateway/app/callers.hpp"
 #include "gateway/app/events.hpp"
+#include "gateway/app/middleware.hpp"
 #include "gateway/app/sandboxes.hpp"
 #include "gateway/compat/e2b/surface.hpp"
 #include "gateway/compat/mcp/handlers.hpp"
@@ -41,19 +41,19 @@ namespace sandgate {
 class Api {
  public:
   // Functions of the layers above, which exist only after the API. Called only while serving.
-  struct Above {
-    std::function<Task<http::Response>(http::Request&)> within;  // see Dispatcher::within
+  struct Callbacks {
+    std::function<Task<http::Response>(http::Request&)> subrequest;  // see Dispatcher::subrequest
     std::function<void(MetricText&)> metrics;  // of the whole gateway
   };
   // All references must outlive this object.
   Api(Foundation& foundation, Registry& registry, Accounting& accounting, Backends& backends,
-      Sandboxes& sandboxes, Events& events, Callers& callers, Above above);
+      Sandboxes& sandboxes, Events& events, Middleware& middleware, Callbacks callbacks);
 
   // Starts background work.
   void start();
 
   const http::Routes& routes() const { return routes_; }  // complete after construction
-  http::Presence& presence() { return presence_; }
+  http::ExistenceCheck& existence_check() { return existence_check_; }
   compat::e2b::Surface& e2b() { return e2b_; }
 
  private:
@@ -87,7 +87,7 @@ class Api {
   api::EventHandlers events_;
   api::WebhookHandlers webhooks_;
   api::PortHandlers ports_;
-  api::Presence presence_;
+  api::ExistenceCheck existence_check_;
   compat::mcp::Sessions mcp_sessions_;
   compat::mcp::RunningCalls mcp_calls_;
   compat::mcp::Handlers mcp_;

@@ -42,7 +42,7 @@ Json credentials_of(const DeploymentRow& row) {
 
 Backends::Backends(Foundation& below)
     : foundation(below),
-      rows(below.database, below.vault, check_unused),
+      rows(below.database, below.cipher, check_unused),
       local(local_provider(below, [this] { health.returned({kLocalDeployment}); })),
       deployments(
           rows, [this](const DeploymentRow& row) { return make_provider(row); }, fixed()),
@@ -91,7 +91,7 @@ void Backends::subscribe() {
     spawn_detached(foundation.executor(), [this, deployment, verdict]() -> Task<void> {
       co_await breakers.tell(deployment, verdict);
     });
-    if (verdict.turned) tell_breaker(deployment, verdict.breaker);
+    if (verdict.turned) publish_breaker(deployment, verdict.breaker);
   });
   // Failures with earlier credentials or settings say nothing about the current ones.
   deployments.on_change([this](const DeploymentKey& deployment) { health.returned(deployment); });
@@ -105,7 +105,7 @@ void Backends::subscribe() {
 }
 
 // Each replica judges deployments by its own observations and announces its own breakers.
-void Backends::tell_breaker(const DeploymentKey& deployment, Breaker breaker) {
+void Backends::publish_breaker(const DeploymentKey& deployment, Breaker breaker) {
   const std::string type = breaker == Breaker::open ? "deployment.opened" : "deployment.closed";
   auto work = [this, deployment, type]() -> Task<void> {
     const Json data{{"deployment", deployment.name}};

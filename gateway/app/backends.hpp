@@ -38,7 +38,7 @@ struct Backends {
  private:
   DeploymentSet fixed() const;
   std::shared_ptr<Provider> make_provider(const DeploymentRow& row);
-  void tell_breaker(const DeploymentKey& deployment, Breaker breaker);
+  void publish_breaker(const DeploymentKey& deployment, Breaker breaker);
 };
 
 }  // namespace sandgate

@@ -13,7 +13,7 @@
 #include "gateway/app/settings_flags.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
-#include "gateway/supervisor/own_memory.hpp"
+#include "gateway/supervisor/process_hardening.hpp"
 #include "gateway/supervisor/process_supervisor.hpp"
 #include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
@@ -22,8 +22,8 @@ namespace sandgate {
 namespace {
 
 int run_serve(const SettingsFlags& flags) {
-  forbid_core_dumps();
-  hide_memory();
+  disable_core_dumps();
+  make_undumpable();
   // Stays pending until the supervisor listens: SIGHUP must not end a starting process.
   sigset_t reload;
   sigemptyset(&reload);
@@ -38,12 +38,12 @@ int run_serve(const SettingsFlags& flags) {
 // A distinct exit code for start-up failures, so that they are not retried like crashes.
 int run_child(const std::function<int(const Config&)>& body) {
   try {
-    forbid_core_dumps();
+    disable_core_dumps();
     const Config config = config_from_supervisor();
     configure_log(config);
     return body(config);
   } catch (const Error& error) {
-    tell_why_not_started(error.what());
+    report_start_failure(error.what());
     return ProcessSupervisor::kCannotStart;
   }
 }
@@ -82,8 +82,8 @@ void add_server_commands(CLI::App& app, int& exit_code) {
 
   app.add_subcommand("worker", "Started by serve")->group("")->callback([&exit_code] {
     exit_code = run_child([](const Config& config) -> int {
-      hide_memory();
-      gain_no_privileges();
+      make_undumpable();
+      set_no_new_privileges();
       Gateway(config).run();
     });
   });

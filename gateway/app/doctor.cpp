@@ -13,18 +13,18 @@ namespace {
 ProbeResult probe_outage_journal(const std::string& path) {
   ProbeResult result{.name = "outage journal", .ok = true, .detail = "nothing waits"};
   try {
-    const auto look = DurableJournal::look(path);
-    if (look && look->damaged > 0) {
+    const auto found = DurableJournal::inspect(path);
+    if (found && found->damaged > 0) {
       result.ok = false;
       result.detail = "a part of it cannot be read";
       result.fix = "nothing brings it back; the gateway reads the rest and keeps a copy";
       return result;
     }
-    if (look && look->records > 0) {
+    if (found && found->records > 0) {
       result.ok = false;
-      result.detail = (look->records == 1
+      result.detail = (found->records == 1
                            ? "1 record of an ended sandbox waits"
-                           : std::to_string(look->records) + " records of ended sandboxes wait") +
+                           : std::to_string(found->records) + " records of ended sandboxes wait") +
                       " for the database";
       result.fix = "start the database; the gateway then writes them by itself";
     }

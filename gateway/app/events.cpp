@@ -14,8 +14,8 @@ constexpr int64_t kForgottenEventsAtOnce = 5000;
 Events::Events(Foundation& below)
     : foundation(below),
       log(below.database),
-      webhooks(below.database, below.vault),
-      sender(below.database, below.vault, below.curl, below.clock,
+      webhooks(below.database, below.cipher),
+      sender(below.database, below.cipher, below.curl, below.clock,
              {.allow_private = below.config.webhooks.allow_private}) {}
 
 void Events::subscribe() {

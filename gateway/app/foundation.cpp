@@ -28,7 +28,7 @@ Foundation::Foundation(const Config& settings)
                 .connections = static_cast<size_t>(config.database.connections),
                 .patience = std::chrono::milliseconds(config.database.patience_ms)}),
       notifications(config.database_url()),
-      vault(master_key(config)) {}
+      cipher(master_key(config)) {}
 
 void Foundation::start() {
   repeat(executor(), "clock", std::chrono::seconds(10), [this] { return anchor_clock(); });

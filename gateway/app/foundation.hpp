@@ -40,7 +40,7 @@ struct Foundation {
   http::IoThreads io;
   Database database;
   Notifications notifications;
-  Vault vault;
+  Cipher cipher;
   CurlClient curl;
 };
 

@@ -38,11 +38,11 @@ Gateway::Gateway(const Config& config)
       backends_(foundation_),
       sandboxes_(foundation_, accounting_, backends_),
       events_(foundation_),
-      callers_(foundation_, registry_),
-      api_(foundation_, registry_, accounting_, backends_, sandboxes_, events_, callers_,
-           {.within = [this](http::Request& request) { return listeners_.within(request); },
+      middleware_(foundation_, registry_),
+      api_(foundation_, registry_, accounting_, backends_, sandboxes_, events_, middleware_,
+           {.subrequest = [this](http::Request& request) { return listeners_.subrequest(request); },
             .metrics = [this](MetricText& out) { render(out); }}),
-      listeners_(foundation_, registry_, sandboxes_, callers_, api_) {}
+      listeners_(foundation_, registry_, sandboxes_, middleware_, api_) {}
 
 // Prepares the database and loads what the parts need from it. False: it does not answer.
 bool Gateway::prepare_once() {
@@ -89,7 +89,7 @@ void Gateway::start_background_work() {
   backends_.start();
   sandboxes_.start();
   events_.start();
-  callers_.start();
+  middleware_.start();
   api_.start();
 }
 
@@ -104,7 +104,7 @@ void Gateway::start() {
 }
 
 // Applies the settings renewed by the supervisor that can change without a restart.
-void Gateway::take_settings() {
+void Gateway::apply_settings() {
   const auto fresh = renewed_config();
   if (!fresh) return;
   Config& config = foundation_.config;
@@ -112,14 +112,14 @@ void Gateway::take_settings() {
   fit_connections(config);
   config.log = fresh->log;
   configure_log(config);
-  callers_.take_limits();
-  listeners_.take_limits();
+  middleware_.apply_limits();
+  listeners_.apply_limits();
 }
 
 void Gateway::reload() {
   log::info("reloading");
   try {
-    take_settings();
+    apply_settings();
   } catch (const Error& error) {
     log::error("settings kept as they were", {{"reason", error.what()}});
   }
@@ -146,7 +146,7 @@ void Gateway::run() {
     if (!told_to_stop) start();
   } catch (const Error& error) {
     // No orderly teardown here, as at the end of this function.
-    tell_why_not_started(error.what());
+    report_start_failure(error.what());
     std::_Exit(ProcessSupervisor::kCannotStart);
   }
   int number = 0;

@@ -26,7 +26,7 @@ class Gateway {
   void start_background_work();
   void start();
   void reload();
-  void take_settings();
+  void apply_settings();
   void render(MetricText& out) const;
 
   Foundation foundation_;  // settings, threads, database, HTTP client for vendors
@@ -35,7 +35,7 @@ class Gateway {
   Backends backends_;  // the local backend, vendors' deployments and their health
   Sandboxes sandboxes_;  // lifecycle, sampling, reaping, access
   Events events_;  // the event log, streams and webhooks
-  Callers callers_;  // authentication, admission, idempotency
+  Middleware middleware_;  // authentication, admission, idempotency
   Api api_;  // everything that has a route
   Listeners listeners_;  // listening addresses and what precedes the API
 };

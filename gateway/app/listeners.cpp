@@ -13,11 +13,11 @@ const http::Routes kNothingEarly;
 
 void write_listen_file(const std::string& path, const std::string& address, uint16_t port) {
   const std::string text = address + ":" + std::to_string(port) + "\n";
-  if (!replace_file(path, text, 0644, Lasting::until_reboot))
+  if (!replace_file(path, text, 0644, Durability::until_reboot))
     throw Error(ErrorCode::unavailable, "cannot write " + path);
 }
 
-ports::PortGate::Settings gate_settings(const Config& config) {
+ports::PortProxy::Settings proxy_settings(const Config& config) {
   return {.domain = config.ports.domain,
           .relay = {.silence = std::chrono::seconds(config.ports.silence_seconds),
                     .tls = !config.tls.certificate.empty()}};
@@ -26,23 +26,23 @@ ports::PortGate::Settings gate_settings(const Config& config) {
 }  // namespace
 
 Listeners::Listeners(Foundation& foundation, Registry& registry, Sandboxes& sandboxes,
-                     Callers& callers, Api& api)
+                     Middleware& middleware, Api& api)
     : foundation_(foundation),
       e2b_(api.e2b()),
       metrics_(api.routes()),
       dispatcher_(api.routes(),
-                  {callers.authenticator, &callers.admission, &callers.idempotency, &metrics_,
-                   static_cast<size_t>(foundation.config.limits.body_bytes), &callers.body_room,
-                   &api.presence()}),
-      port_gate_(dispatcher_,
-                 {.access = sandboxes.access,
-                  .ports = sandboxes.ports,
-                  .pool = sandboxes.app_pool,
-                  .clock = foundation.clock,
-                  .tenants = registry.tenant_directory,
-                  .admission = callers.admission},
-                 gate_settings(foundation.config)),
-      start_gate_(api.routes(), dispatcher_, port_gate_),
+                  {middleware.authenticator, &middleware.admission, &middleware.idempotency,
+                   &metrics_, static_cast<size_t>(foundation.config.limits.body_bytes),
+                   &middleware.body_memory, &api.existence_check()}),
+      port_proxy_(dispatcher_,
+                  {.access = sandboxes.access,
+                   .ports = sandboxes.ports,
+                   .pool = sandboxes.app_pool,
+                   .clock = foundation.clock,
+                   .tenants = registry.tenant_directory,
+                   .admission = middleware.admission},
+                  proxy_settings(foundation.config)),
+      start_gate_(api.routes(), dispatcher_, port_proxy_),
       e2b_gate_(kNothingEarly, e2b_.data(), e2b_.data()) {}
 
 http::ServerOptions Listeners::options() const {
@@ -96,7 +96,7 @@ void Listeners::reload() {
   }
 }
 
-void Listeners::take_limits() {
+void Listeners::apply_limits() {
   const auto body_bytes = static_cast<size_t>(foundation_.config.limits.body_bytes);
   dispatcher_.set_body_bytes(body_bytes);
   e2b_.set_body_bytes(body_bytes);

@@ -32,7 +32,7 @@ std::optional<std::string> known_machine(const std::string& path) {
 std::string machine_name(const std::string& path) {
   if (const auto known = known_machine(path)) return *known;
   const std::string name = random_hex(kNameBytes);
-  if (!replace_file(path, name + "\n", 0644, Lasting::through_power_cuts))
+  if (!replace_file(path, name + "\n", 0644, Durability::through_power_cuts))
     throw Error(ErrorCode::unavailable, "cannot write " + path);
   log::info("this machine has a name now", {{"machine", name}});
   return name;

@@ -30,9 +30,9 @@ Error sealed_with_another(const std::string& known) {
                    known + " gives up the credentials and secrets sealed with it");
 }
 
-bool opens(const Vault& vault, const pqxx::row& row) {
+bool opens(const Cipher& cipher, const pqxx::row& row) {
   try {
-    vault.open(pqxx::binarystring(row[1]).str(), row[0].as<std::string>());
+    cipher.open(pqxx::binarystring(row[1]).str(), row[0].as<std::string>());
     return true;
   } catch (const Error&) {
     return false;
@@ -41,10 +41,10 @@ bool opens(const Vault& vault, const pqxx::row& row) {
 
 // Also true if nothing is sealed.
 bool fits_what_is_sealed(pqxx::work& tx, const Secret& key) {
-  const Vault vault(key);
+  const Cipher cipher(key);
   const auto rows = tx.exec(kSealedValues);
   return rows.empty() ||
-         std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return opens(vault, row); });
+         std::any_of(rows.begin(), rows.end(), [&](const auto& row) { return opens(cipher, row); });
 }
 
 }  // namespace

@@ -17,7 +17,7 @@ struct Registry {
         keys(foundation.database),
         profiles(foundation.database),
         profile_resolver(profiles, foundation.notifications),
-        secrets(foundation.database, foundation.vault) {}
+        secrets(foundation.database, foundation.cipher) {}
 
   TenantStore tenants;
   TenantDirectory tenant_directory;

@@ -33,7 +33,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                  .executor = below.executor(),
                  .outage = &outage,
                  .price_required = below.config.billing.price_required(),
-                 .vault = &below.vault,
+                 .cipher = &below.cipher,
                  .installation = installation}),
       sampler(lifecycle, {}),
       budget_enforcer(money.budgets, lifecycle,
@@ -48,7 +48,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                          .activity = activity}),
       reconciler(lifecycle, {}),
       machines(lifecycle, {.own = below.config.local.enabled ? below.machine : ""}),
-      secret_keeper(below.database, backends.deployments, below.vault),
+      secret_keeper(below.database, backends.deployments, below.cipher),
       pausing(lifecycle),
       access(lifecycle, activity),
       counts(below.database, backends.deployments),
@@ -94,12 +94,12 @@ void Sandboxes::start() {
   });
   run("reconciler", [this] { return reconciler.run(); });
   run("port connections", [this] { return app_pool.run(); });
-  start_keeping();
-  start_forgetting();
+  start_upkeep();
+  start_purging();
 }
 
 // Periodic upkeep.
-void Sandboxes::start_keeping() {
+void Sandboxes::start_upkeep() {
   using std::chrono::seconds;
   repeat(foundation.executor(), "outage", seconds(1), [this] { return replay_outage(); });
   repeat(foundation.executor(), "deaths", seconds(1), [this] { return reconciler.note_deaths(); });
@@ -116,7 +116,7 @@ void Sandboxes::start_keeping() {
 }
 
 // Periodic deletion of old data.
-void Sandboxes::start_forgetting() {
+void Sandboxes::start_purging() {
   repeat(foundation.executor(), "ports", std::chrono::seconds(600),
          [this] { return ports.purge(); });
   repeat_until_none(foundation.executor(), "lost snapshots", std::chrono::hours(1), [this] {

@@ -54,8 +54,8 @@ struct Sandboxes {
   ports::AppPool app_pool;
 
  private:
-  void start_keeping();
-  void start_forgetting();
+  void start_upkeep();
+  void start_purging();
 };
 
 }  // namespace sandgate

@@ -44,7 +44,7 @@ std::optional<Config> renewed_config() {
   return config_from_json(parse_json(text));
 }
 
-void tell_why_not_started(const std::string& reason) {
+void report_start_failure(const std::string& reason) {
   const auto size = static_cast<ssize_t>(reason.size());
   const bool left =
       settings_file >= 0 && pwrite(settings_file, reason.data(), reason.size(), 0) == size;

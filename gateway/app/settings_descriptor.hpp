@@ -13,6 +13,6 @@ Config config_from_supervisor();
 std::optional<Config> renewed_config();
 // Tells the supervisor why this process cannot start; the supervisor prints it last. Without a
 // supervisor prints it to standard error.
-void tell_why_not_started(const std::string& reason);
+void report_start_failure(const std::string& reason);
 
 }  // namespace sandgate

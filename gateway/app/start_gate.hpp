@@ -17,7 +17,9 @@ class StartGate : public http::Responder {
   void open() { open_ = true; }
 
   Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
-  bool passes_on(const http::Request& request) const override { return all_.passes_on(request); }
+  bool is_passthrough(const http::Request& request) const override {
+    return all_.is_passthrough(request);
+  }
   http::Response refuse_method(const http::Request& request) override {
     return all_.refuse_method(request);
   }

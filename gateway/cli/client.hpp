@@ -20,7 +20,7 @@ using Upload = std::function<size_t(char* into, size_t size)>;
 using Download = std::function<void(std::string_view bytes)>;
 // Called about once a second and for each piece, with the total bytes sent and received. What it
 // throws ends the transfer.
-using Watcher = std::function<void(uint64_t sent, uint64_t received)>;
+using ProgressCallback = std::function<void(uint64_t sent, uint64_t received)>;
 
 struct Call {
   std::string method = "GET";
@@ -32,7 +32,7 @@ struct Call {
   std::optional<uint64_t> upload_size;  // absent: chunked
   std::string accept;
   Download download;  // if set, receives the body of an answer below 300
-  Watcher watcher;
+  ProgressCallback on_progress;
 };
 
 struct Reply {

@@ -46,7 +46,7 @@ std::string Console::styled(std::string_view text, Style style) const {
   return "\x1b[" + std::string(code_of(style)) + "m" + std::string(text) + "\x1b[0m";
 }
 
-std::string Console::alarming(std::string_view text) const {
+std::string Console::styled_error(std::string_view text) const {
   if (!error_terminal || !coloured) return std::string(text);
   return "\x1b[31m" + std::string(text) + "\x1b[0m";
 }

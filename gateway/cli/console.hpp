@@ -26,7 +26,7 @@ class Console {
   // Returns the text in that style for a coloured terminal, otherwise unchanged.
   std::string styled(std::string_view text, Style style) const;
   // Likewise for the error stream, in red.
-  std::string alarming(std::string_view text) const;
+  std::string styled_error(std::string_view text) const;
 
   std::ostream& out;
   std::ostream& err;

@@ -49,15 +49,15 @@ void Context::report(const Error& error) {
     console_.err << json_text(error.details.is_null() ? plain : error.details, 2) << std::endl;
     return;
   }
-  const std::string line = printable(std::string("sandgate: ") + error.what() + way_out(error));
-  console_.err << console_.alarming(line) << std::endl;
+  const std::string line = printable(std::string("sandgate: ") + error.what() + hint_for(error));
+  console_.err << console_.styled_error(line) << std::endl;
   for (const std::string& refusal : refusals(error.details))
     console_.err << "  " << refusal << std::endl;
 }
 
 // An operator has no tenant, so only the user can say which tenant to act for. What a sandbox or a
 // backend forbids, no other key permits; what suspension forbids, for some requests no key does.
-std::string Context::way_out(const Error& error) const {
+std::string Context::hint_for(const Error& error) const {
   if (error.code != ErrorCode::forbidden || acts_ == Acts::as_operator) return "";
   if (operator_ || !tenant_.empty()) return "";
   if (error.details.contains("refused_by") || error.details.contains("provider")) return "";

@@ -61,7 +61,7 @@ class Context : public std::enable_shared_from_this<Context> {
 
   void add(CLI::App& command, std::function<void()> work, Acts acts);
   void report(const Error& error);
-  std::string way_out(const Error& error) const;
+  std::string hint_for(const Error& error) const;
   Client connect(Settings settings, bool prefer_admin, const std::string& tenant) const;
 
   Environment environment_;

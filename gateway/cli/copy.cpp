@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kStream = "-";  // as a local path: standard input or output
 
-std::string files_path(const Place& place, const std::string& verb = "") {
+std::string files_path(const CopyPath& place, const std::string& verb = "") {
   return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + percent_encode(place.path);
 }
 
@@ -39,7 +39,7 @@ std::string target_path(const std::string& target, const std::string& source) {
 }
 
 void upload_file(const Context& context, const Client& client, const fs::path& source,
-                 const Place& target) {
+                 const CopyPath& target) {
   std::ifstream file(source, std::ios::binary);
   if (!file) throw Error(ErrorCode::not_found, "cannot read " + source.string());
   const uint64_t size = fs::file_size(source);
@@ -53,10 +53,10 @@ void upload_file(const Context& context, const Client& client, const fs::path& s
                      return static_cast<size_t>(file.gcount());
                    },
                .upload_size = size,
-               .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
+               .on_progress = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
 }
 
-void upload_stream(const Client& client, const Place& target) {
+void upload_stream(const Client& client, const CopyPath& target) {
   if (target.path.empty() || target.path.ends_with('/'))
     throw CLI::ValidationError("cp", "name the file that standard input becomes, as ID:PATH");
   client.call({.method = "PUT",
@@ -70,7 +70,7 @@ void upload_stream(const Client& client, const Place& target) {
 }
 
 void upload_tree(const Context& context, const Client& client, const fs::path& source,
-                 const Place& target) {
+                 const CopyPath& target) {
   Progress progress(context.console(), source.filename().string(), bytes_below(source));
   client.post(sandbox_path(target.sandbox) + "/files/mkdir", {{"path", target.path}});
   std::vector<fs::path> left_out;
@@ -79,7 +79,7 @@ void upload_tree(const Context& context, const Client& client, const fs::path& s
                .path = files_path(target, "/archive"),
                .content_type = "application/x-tar",
                .upload = [&](char* into, size_t room) { return tar.read(into, room); },
-               .watcher = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
+               .on_progress = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
   tar.finish();
   for (const fs::path& name : left_out)
     context.console().err << "left out: " << printable(name.string())
@@ -90,7 +90,7 @@ Error not_all_written(const fs::path& target) {
   return {ErrorCode::quota_exceeded, "cannot write all of " + target.string()};
 }
 
-void download_file(const Context& context, const Client& client, const Place& source,
+void download_file(const Context& context, const Client& client, const CopyPath& source,
                    const Json& entry, const fs::path& target) {
   // Written to a temporary file and renamed, so that a broken copy never looks complete.
   const fs::path partial = target.string() + ".sandgate-partial";
@@ -105,7 +105,7 @@ void download_file(const Context& context, const Client& client, const Place& so
                        file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
                        if (!file) throw not_all_written(target);
                      },
-                 .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});
+                 .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
     file.close();
     if (!file) throw not_all_written(target);
   } catch (const Error&) {
@@ -115,24 +115,24 @@ void download_file(const Context& context, const Client& client, const Place& so
   fs::rename(partial, target);
 }
 
-void download_stream(const Context& context, const Client& client, const Place& source) {
+void download_stream(const Context& context, const Client& client, const CopyPath& source) {
   client.call({.path = files_path(source), .download = [&](std::string_view bytes) {
                  write_out(context.console().out, bytes);
                }});
 }
 
-void download_tree(const Context& context, const Client& client, const Place& source,
+void download_tree(const Context& context, const Client& client, const CopyPath& source,
                    const fs::path& target) {
   fs::create_directories(target);
   Progress progress(context.console(), target.filename().string(), std::nullopt);
   Pipe tar(Pipe::Direction::to_thread, [&](int fd) { unpack(fd, target); });
   client.call({.path = files_path(source, "/archive"),
                .download = [&](std::string_view bytes) { tar.write(bytes); },
-               .watcher = [&](uint64_t, uint64_t received) { progress.update(received); }});
+               .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
   tar.finish();
 }
 
-bool is_directory(const Client& client, const Place& place) {
+bool is_directory(const Client& client, const CopyPath& place) {
   try {
     return cell(client.get(files_path(place, "/stat")), "/type") == "directory";
   } catch (const Error& error) {
@@ -141,7 +141,8 @@ bool is_directory(const Client& client, const Place& place) {
   }
 }
 
-void upload(const Context& context, const Client& client, const std::string& source, Place target) {
+void upload(const Context& context, const Client& client, const std::string& source,
+            CopyPath target) {
   if (source == kStream) return upload_stream(client, target);
   const bool named = !target.path.empty() && !target.path.ends_with('/');
   if (named && is_directory(client, target)) target.path += '/';
@@ -150,7 +151,7 @@ void upload(const Context& context, const Client& client, const std::string& sou
   upload_file(context, client, source, target);
 }
 
-void download(const Context& context, const Client& client, const Place& source,
+void download(const Context& context, const Client& client, const CopyPath& source,
               const std::string& target) {
   if (target == kStream) return download_stream(context, client, source);
   const Json entry = client.get(files_path(source, "/stat"));
@@ -162,7 +163,7 @@ void download(const Context& context, const Client& client, const Place& source,
 
 void copy(const Context& context, const std::string& from, const std::string& to) {
   const Client client = context.client();
-  const Place source = place_from(from), target = place_from(to);
+  const CopyPath source = copy_path_from(from), target = copy_path_from(to);
   if (source.sandbox.empty() == target.sandbox.empty())
     throw CLI::ValidationError("cp", "one of the two must be in a sandbox, as ID:PATH");
   if (source.sandbox.empty())
@@ -173,7 +174,7 @@ void copy(const Context& context, const std::string& from, const std::string& to
 
 }  // namespace
 
-Place place_from(const std::string& text) {
+CopyPath copy_path_from(const std::string& text) {
   const size_t colon = text.find(':');
   if (colon != std::string::npos && is_id("sb", text.substr(0, colon)))
     return {text.substr(0, colon), text.substr(colon + 1)};

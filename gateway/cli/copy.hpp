@@ -7,12 +7,12 @@
 namespace sandgate::cli {
 
 // One side of `cp`: "sb…:path" is a path in a sandbox, anything else a local path.
-struct Place {
+struct CopyPath {
   std::string sandbox;  // empty: local
   std::string path;
 };
 
-Place place_from(const std::string& text);
+CopyPath copy_path_from(const std::string& text);
 
 // Adds `sandgate cp`.
 void add_copy_command(CLI::App& app, const ContextPtr& context);

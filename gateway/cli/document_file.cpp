@@ -8,7 +8,7 @@
 
 namespace sandgate::cli {
 
-std::string text_in(const std::string& path) {
+std::string read_text(const std::string& path) {
   using Bytes = std::istreambuf_iterator<char>;
   if (path == "-") return std::string{Bytes(std::cin), {}};
   std::ifstream file(path, std::ios::binary);
@@ -16,6 +16,6 @@ std::string text_in(const std::string& path) {
   return std::string{Bytes(file), {}};
 }
 
-Json document_in(const std::string& path) { return yaml_to_json(text_in(path)); }
+Json read_document(const std::string& path) { return yaml_to_json(read_text(path)); }
 
 }  // namespace sandgate::cli

@@ -6,10 +6,10 @@
 namespace sandgate::cli {
 
 // Reads a file; "-" is standard input. Throws Error(not_found) if it cannot be read.
-std::string text_in(const std::string& path);
+std::string read_text(const std::string& path);
 
 // Parses a YAML or JSON file; "-" is standard input. Throws Error(not_found) if it cannot be read
 // and Error(invalid) if it is malformed.
-Json document_in(const std::string& path);
+Json read_document(const std::string& path);
 
 }  // namespace sandgate::cli

@@ -44,7 +44,7 @@ void add_export_set(CLI::App& group, const ContextPtr& context) {
   command->add_flag("--disabled", options->disabled, "Store it without sending");
   context->on_operator(*command, [context, options] {
     Json body{{"kind", options->kind},
-              {"settings", document_in(options->file)},
+              {"settings", read_document(options->file)},
               {"enabled", !options->disabled}};
     if (!options->since.empty()) body["since"] = options->since;
     const Json variables = pairs(options->secrets_from_env, "--secret-env");

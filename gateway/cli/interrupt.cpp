@@ -28,7 +28,7 @@ bool is_under_nohup() {
 
 int interrupt_signal() { return interrupt_seen; }
 
-void hold_interrupts() { mask_interrupts(SIG_BLOCK); }
+void block_interrupts() { mask_interrupts(SIG_BLOCK); }
 
 void catch_interrupts() {
   struct sigaction action = {};
@@ -42,7 +42,7 @@ void catch_interrupts() {
 
 void note_broken_pipe() { interrupt_seen = SIGPIPE; }
 
-void end_interrupt() {
+void reset_interrupts() {
   interrupt_seen = 0;
   const bool hangs_on = is_under_nohup();
   for (const int one : kInterrupts)

@@ -12,13 +12,13 @@ int interrupt_signal();
 inline bool interrupted() { return interrupt_signal() != 0; }
 
 // Blocks SIGINT, SIGTERM and SIGHUP in this thread until catch_interrupts().
-void hold_interrupts();
+void block_interrupts();
 // Makes these signals set the flag instead of ending the program; SIGHUP stays ignored under nohup.
 // From then on SIGPIPE is ignored, so that cleanup can run when nobody reads the output any more.
 void catch_interrupts();
 void note_broken_pipe();
 // Clears the flag and restores the default actions, so that cleanup (a kill) can run; a second
 // Ctrl-C ends the program at once.
-void end_interrupt();
+void reset_interrupts();
 
 }  // namespace sandgate::cli

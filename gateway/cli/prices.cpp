@@ -72,7 +72,7 @@ void add_price_publish(CLI::App& group, const ContextPtr& context) {
   command->add_option("BOOK", options->book, "The book")->required();
   command->add_option("-f,--file", options->file, "YAML or JSON; - is standard input")->required();
   context->on_operator(*command, [context, options] {
-    context->show(context->client().put(price_path(options->book), document_in(options->file)),
+    context->show(context->client().put(price_path(options->book), read_document(options->file)),
                   [&](const Json& version) {
                     context->say(cell(version, "/book") + " version " + cell(version, "/version") +
                                  " is in force from " + time_cell(version, "/effective_from"));
@@ -108,7 +108,7 @@ void add_price_preview(CLI::App& group, const ContextPtr& context) {
     const std::string path =
         price_path(options->book) + "/preview" +
         query_of({{"period", options->period}, {"from", options->from}, {"to", options->to}});
-    context->show(context->client().post(path, document_in(options->file)),
+    context->show(context->client().post(path, read_document(options->file)),
                   [&](const Json& answer) { print_price_preview(*context, answer); });
   });
 }

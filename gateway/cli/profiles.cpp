@@ -18,7 +18,7 @@ std::string name_in(const std::string& text, const std::string& file) {
 }
 
 Json publish(const Client& client, const std::string& file, const std::string& channel) {
-  const std::string text = text_in(file);
+  const std::string text = read_text(file);
   std::string path = profile_path(name_in(text, file));
   if (!channel.empty()) path += "?channel=" + percent_encode(channel);
   return client

@@ -132,7 +132,7 @@ std::string Trial::kill() {
 void Trial::run() {
   if (!take("descriptor", &Trial::look)) return;
   // An interrupt before the id is known would leave a sandbox running until its TTL.
-  hold_interrupts();
+  block_interrupts();
   const bool made = take("create", &Trial::create);
   catch_interrupts();
   for (const auto& [name, verb, step] :
@@ -144,7 +144,7 @@ void Trial::run() {
     else
       take(name, step);
   }
-  end_interrupt();
+  reset_interrupts();
   if (id_.empty())
     skip("kill", "there is no sandbox");
   else

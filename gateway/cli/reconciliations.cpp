@@ -41,7 +41,7 @@ void add_reconcile_command(CLI::App& app, const ContextPtr& context) {
     const Reply reply = context->client().call({.method = "POST",
                                                 .path = "/v1/reconciliations" + query,
                                                 .content_type = "text/csv",
-                                                .text = text_in(options->file)});
+                                                .text = read_text(options->file)});
     context->show(reply.json(), [&](const Json& answer) { print_drift(*context, answer); });
   });
 }

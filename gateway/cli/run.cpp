@@ -7,10 +7,10 @@
 #include <sstream>
 
 #include "gateway/cli/create_options.hpp"
-#include "gateway/cli/input_feed.hpp"
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/process_output.hpp"
+#include "gateway/cli/stdin_forwarder.hpp"
 #include "gateway/core/crypto.hpp"
 
 namespace sandgate::cli {
@@ -74,13 +74,16 @@ void answer_in_json(Context& context, const Client& client, const std::string& i
 void execute(Context& context, const Client& client, const std::string& id,
              const ExecOptions& options) {
   if (context.json()) return answer_in_json(context, client, id, options);
-  InputFeed feed(client);
-  Call call{
-      .method = "POST", .path = sandbox_path(id) + "/exec", .json = options.body(), .watcher = {}};
-  call.watcher = [&](uint64_t, uint64_t) { feed.check(); };
+  StdinForwarder input_forwarder(client);
+  Call call{.method = "POST",
+            .path = sandbox_path(id) + "/exec",
+            .json = options.body(),
+            .on_progress = {}};
+  call.on_progress = [&](uint64_t, uint64_t) { input_forwarder.check(); };
   const auto on_start = [&](const std::string& process) {
     std::string input = sandbox_path(id) + "/processes/" + percent_encode(process) + "/stdin";
-    options.stdin_too ? feed.start(std::move(input)) : feed.close(std::move(input));
+    options.stdin_too ? input_forwarder.start(std::move(input))
+                      : input_forwarder.close(std::move(input));
   };
   const StreamedExit exit = stream_output(client, std::move(call), context.console(), on_start);
   if (exit.timed_out) context.console().err << "sandgate: the time limit ended the program\n";
@@ -94,7 +97,7 @@ class KillAtEnd {
       : context_(context), client_(client), id_(std::move(id)) {}
   KillAtEnd(const KillAtEnd&) = delete;
   ~KillAtEnd() {
-    end_interrupt();
+    reset_interrupts();
     try {
       client_.remove(sandbox_path(id_));
     } catch (const Error& error) {
@@ -126,7 +129,7 @@ void run_once(Context& context, const CreateOptions& create, const ExecOptions& 
   const Client client = context.client();
   const Json body = create.body();
   // An interrupt before the id is known would leave a sandbox running until its TTL.
-  hold_interrupts();
+  block_interrupts();
   const std::string id = cell(client.post("/v1/sandboxes", body), "/id");
   if (keep) {
     context.console().err << id << '\n';

@@ -33,7 +33,7 @@ std::string without_line_end(std::string text) {
 
 std::string value_of(const std::string& name, const std::string& file) {
   const bool ask = file.empty() && ::isatty(STDIN_FILENO);
-  return ask ? typed_value(name) : without_line_end(text_in(file.empty() ? "-" : file));
+  return ask ? typed_value(name) : without_line_end(read_text(file.empty() ? "-" : file));
 }
 
 void add_secret_list(CLI::App& group, const ContextPtr& context) {

@@ -160,8 +160,8 @@ int Transfer::on_progress(void* self, curl_off_t, curl_off_t received, curl_off_
                           curl_off_t sent) {
   auto* transfer = static_cast<Transfer*>(self);
   try {
-    if (transfer->call_.watcher)
-      transfer->call_.watcher(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+    if (transfer->call_.on_progress)
+      transfer->call_.on_progress(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
   } catch (...) {
     transfer->failure_ = std::current_exception();
     return 1;

@@ -16,7 +16,7 @@ std::string conninfo_value(const std::string& value) {
   return text + "'";
 }
 
-std::string patient_conninfo(const std::string& url) {
+std::string conninfo_with_timeouts(const std::string& url) {
   std::map<std::string, std::string> parameters{{"connect_timeout", "5"},
                                                 {"keepalives_idle", "10"},
                                                 {"keepalives_interval", "5"},

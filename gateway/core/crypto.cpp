@@ -138,12 +138,12 @@ std::string uuid_v5(std::string_view uuid_namespace, std::string_view name) {
   return text;
 }
 
-Vault::Vault(Secret key) : key_(std::move(key)) {
+Cipher::Cipher(Secret key) : key_(std::move(key)) {
   if (key_.reveal().size() != kKeyBytes)
     throw Error(ErrorCode::invalid, "the master key must be 32 bytes");
 }
 
-std::string Vault::seal(const Secret& value, std::string_view context) const {
+std::string Cipher::seal(const Secret& value, std::string_view context) const {
   std::string nonce(kNonceBytes, '\0');
   random_fill({bytes_of(nonce), nonce.size()});
   std::string sealed(value.reveal().size(), '\0'), tag(kTagBytes, '\0');
@@ -162,7 +162,7 @@ std::string Vault::seal(const Secret& value, std::string_view context) const {
   return nonce + tag + sealed;
 }
 
-Secret Vault::open(std::string_view sealed, std::string_view context) const {
+Secret Cipher::open(std::string_view sealed, std::string_view context) const {
   if (sealed.size() < kNonceBytes + kTagBytes)
     throw Error(ErrorCode::internal, "a sealed value is too short");
   const std::string_view nonce = sealed.substr(0, kNonceBytes);

@@ -25,10 +25,10 @@ std::string uuid_v5(std::string_view uuid_namespace, std::string_view name);
 // Encrypts values for storage in the database: AES-256-GCM with a random nonce per value. `context`
 // (such as "deployment/e2b-main") is authenticated too: a value copied to another row does not
 // open.
-class Vault {
+class Cipher {
  public:
   // `key` must be 32 bytes, otherwise throws Error(invalid).
-  explicit Vault(Secret key);
+  explicit Cipher(Secret key);
   std::string seal(const Secret& value, std::string_view context) const;
   // Throws Error(internal) if the value was altered or sealed with another key or context.
   Secret open(std::string_view sealed, std::string_view context) const;

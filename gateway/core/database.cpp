@@ -13,7 +13,7 @@ constexpr int kSilentShare = 10;
 constexpr const char* kNoLock = "55P03";
 constexpr const char* kNoResources = "53";
 constexpr const char* kDiskFull = "53100";
-constexpr std::chrono::nanoseconds kTryRoomEvery = std::chrono::seconds(1);
+constexpr std::chrono::nanoseconds kTrySpaceEvery = std::chrono::seconds(1);
 // The server cancels a statement slightly later than its caller gives up.
 constexpr std::chrono::milliseconds kStatementSlack{500};
 
@@ -61,7 +61,7 @@ std::string timeout(const char* kind, std::chrono::milliseconds patience) {
 }
 
 std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
-  auto connection = std::make_unique<pqxx::connection>(patient_conninfo(options.url));
+  auto connection = std::make_unique<pqxx::connection>(conninfo_with_timeouts(options.url));
   forget_prepared();
   pqxx::nontransaction setup(*connection);
   setup.exec("SET " + timeout("statement", options.patience));
@@ -89,21 +89,21 @@ Database::~Database() {
 }
 
 // State shared with the pool thread, which completes it even if the caller has stopped waiting.
-struct Database::Waiting {
-  explicit Waiting(asio::any_io_executor executor) : timer(executor) {}
+struct Database::PendingCall {
+  explicit PendingCall(asio::any_io_executor executor) : timer(executor) {}
   asio::steady_timer timer;  // this and the two below are used on a strand
   std::exception_ptr failure;
   bool done = false;
-  std::atomic<bool> given_up{false};  // read on the pool thread: the caller has gone
+  std::atomic<bool> abandoned{false};  // read on the pool thread: the caller has gone
 
-  // Marks the wait as given up when its caller's scope ends for any reason: done, overdue or
+  // Marks the call as abandoned when its caller's scope ends for any reason: done, overdue or
   // cancelled.
   struct Caller {
-    std::shared_ptr<Waiting> waiting;
-    ~Caller() { waiting->given_up = true; }
+    std::shared_ptr<PendingCall> waiting;
+    ~Caller() { waiting->abandoned = true; }
   };
 
-  static Task<bool> end(std::shared_ptr<Waiting> waiting, std::chrono::milliseconds limit) {
+  static Task<bool> end(std::shared_ptr<PendingCall> waiting, std::chrono::milliseconds limit) {
     boost::system::error_code ignored;
     if (waiting->done) co_return true;
     waiting->timer.expires_after(limit);
@@ -112,7 +112,7 @@ struct Database::Waiting {
   }
 };
 
-void Database::tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure) {
+void Database::complete(std::shared_ptr<PendingCall> waiting, std::exception_ptr failure) {
   const auto strand = waiting->timer.get_executor();
   asio::post(strand, [waiting = std::move(waiting), failure = std::move(failure)]() mutable {
     waiting->failure = std::move(failure);
@@ -121,60 +121,62 @@ void Database::tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure
   });
 }
 
-void Database::run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting) {
+void Database::run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting) {
   std::exception_ptr failure;
   try {
-    if (!waiting->given_up) transact(job);
+    if (!waiting->abandoned) transact(job);
   } catch (...) {
     failure = std::current_exception();
   }
   job.work = nullptr;
-  tell(std::move(waiting), std::move(failure));
+  complete(std::move(waiting), std::move(failure));
   // Last, because at zero an observer may destroy the caller's loop.
   --pool.waiting;
 }
 
 // Changing a row may find room in its page on a disk that has none for another page.
-Task<bool> Database::has_room() {
-  if (!full_) co_return true;
+Task<bool> Database::has_disk_space() {
+  if (!disk_full_) co_return true;
   const int64_t now = steady_ns();
-  int64_t before = room_tried_ns_;
-  if (now - before < kTryRoomEvery.count() || !room_tried_ns_.compare_exchange_strong(before, now))
+  int64_t before = space_tried_ns_;
+  if (now - before < kTrySpaceEvery.count() ||
+      !space_tried_ns_.compare_exchange_strong(before, now))
     co_return false;
   auto trial = run([](pqxx::work& tx) {
     tx.exec("CREATE TEMPORARY TABLE room ON COMMIT DROP AS SELECT generate_series(1, 10000)");
   });
   co_await std::move(trial);
-  full_ = false;
+  disk_full_ = false;
   co_return true;
 }
 
-void Database::heard() { heard_ns_ = steady_ns(); }
+void Database::record_answer() { answered_ns_ = steady_ns(); }
 
 Task<void> Database::dispatch(Pool& pool, Job job) {
   const auto patience = job.patience;
   if (steady_ns() < refused_until_ns_ || pool.waiting >= pool.max_waiting) throw unavailable();
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
-  auto waiting = std::make_shared<Waiting>(strand);
-  const Waiting::Caller caller{waiting};
+  auto waiting = std::make_shared<PendingCall>(strand);
+  const PendingCall::Caller caller{waiting};
   const int64_t begin = steady_ns();
   ++pool.waiting;
   pool.threads.post([this, &pool, waiting, job = std::move(job)]() mutable {
     run_job(pool, std::move(job), std::move(waiting));
   });
   auto first = std::min(patience, options_.patience);
-  if (silent()) first = std::min(first, options_.patience / kSilentShare);
-  bool done = co_await asio::co_spawn(strand, Waiting::end(waiting, first), asio::use_awaitable);
-  if (!done && heard_ns_ > begin && patience > first) {
+  if (is_unresponsive()) first = std::min(first, options_.patience / kSilentShare);
+  bool done =
+      co_await asio::co_spawn(strand, PendingCall::end(waiting, first), asio::use_awaitable);
+  if (!done && answered_ns_ > begin && patience > first) {
     const auto rest = patience - first;
-    done = co_await asio::co_spawn(strand, Waiting::end(waiting, rest), asio::use_awaitable);
+    done = co_await asio::co_spawn(strand, PendingCall::end(waiting, rest), asio::use_awaitable);
   }
   // A caller that leaves says nothing about the server.
   const auto state = co_await asio::this_coro::cancellation_state;
   if (!done && state.cancelled() != asio::cancellation_type::none)
     throw boost::system::system_error(asio::error::operation_aborted);
-  if (!done && heard_ns_ < begin) silent_since_ns_ = steady_ns();
+  if (!done && answered_ns_ < begin) unanswered_since_ns_ = steady_ns();
   if (!done) throw unavailable();
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
@@ -191,13 +193,13 @@ bool Database::attempt_once(const Job& job, bool first) {
       job.work(statement);
     } else {
       pqxx::work tx(*connection);
-      heard();
+      record_answer();
       if (job.patience != options_.patience)
         tx.exec("SET LOCAL " + timeout("statement", job.patience));
       job.work(tx);
       tx.commit();
     }
-    heard();
+    record_answer();
     return true;
   } catch (const pqxx::in_doubt_error&) {
     connection.reset();
@@ -230,8 +232,8 @@ void Database::transact(const Job& job) {
     } catch (const pqxx::unique_violation&) {
       throw Error(ErrorCode::conflict, "another request did this at the same time");
     } catch (const pqxx::sql_error& failure) {
-      heard();
-      if (failure.sqlstate() == kDiskFull) full_ = true;
+      record_answer();
+      if (failure.sqlstate() == kDiskFull) disk_full_ = true;
       refuse(failure);
     } catch (const pqxx::failure& failure) {
       log::error("database query failed", {{"reason", failure.what()}});

@@ -8,7 +8,7 @@
 #include <pqxx/pqxx>
 
 #include "gateway/core/async.hpp"
-#include "gateway/core/warm_threads.hpp"
+#include "gateway/core/thread_pool.hpp"
 
 namespace sandgate {
 
@@ -71,16 +71,16 @@ class Database {
     return run_on<pqxx::work>(*reports_, patience, std::move(work));
   }
 
-  // Whether the server's disk has room. False once a write found none, until a trial write
+  // Whether the server's disk has space. False once a write found none, until a trial write
   // succeeds; this function makes the trial, at most once a second, and throws what fails it.
-  Task<bool> has_room();
+  Task<bool> has_disk_space();
 
   const Options& options() const { return options_; }
   // Number of transactions queued or running. Their callers' loops must outlive them.
-  size_t under_way() const { return pool_->waiting + reports_->waiting; }
+  size_t in_flight() const { return pool_->waiting + reports_->waiting; }
 
  private:
-  struct Waiting;
+  struct PendingCall;
   struct Job {
     std::chrono::milliseconds patience;
     std::function<void(pqxx::transaction_base&)> work;
@@ -88,7 +88,7 @@ class Database {
   };
   struct Pool {
     Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
-    WarmThreads threads;
+    ThreadPool threads;
     const size_t max_waiting;
     std::atomic<size_t> waiting{0};
   };
@@ -99,19 +99,19 @@ class Database {
   // These functions run on a pool thread: connect if needed, retry, translate failures.
   void transact(const Job& job);
   bool attempt_once(const Job& job, bool first);
-  void run_job(Pool& pool, Job job, std::shared_ptr<Waiting> waiting);
-  static void tell(std::shared_ptr<Waiting> waiting, std::exception_ptr failure);
-  void heard();
-  bool silent() const { return silent_since_ns_ > heard_ns_; }
+  void run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting);
+  static void complete(std::shared_ptr<PendingCall> waiting, std::exception_ptr failure);
+  void record_answer();
+  bool is_unresponsive() const { return unanswered_since_ns_ > answered_ns_; }
   // Queues a job on the pool and waits for its end, at most for its patience.
   Task<void> dispatch(Pool& pool, Job job);
 
   Options options_;
   std::atomic<int64_t> refused_until_ns_{0};  // steady clock; calls before it fail at once
-  std::atomic<int64_t> heard_ns_{0};  // when the server last answered
-  std::atomic<int64_t> silent_since_ns_{0};  // when a caller last timed out without any answer
-  std::atomic<bool> full_{false};  // a write found no room, and no trial did since
-  std::atomic<int64_t> room_tried_ns_{0};
+  std::atomic<int64_t> answered_ns_{0};  // when the server last answered
+  std::atomic<int64_t> unanswered_since_ns_{0};  // when a caller last timed out without any answer
+  std::atomic<bool> disk_full_{false};  // a write found no space, and no trial did since
+  std::atomic<int64_t> space_tried_ns_{0};
   std::unique_ptr<Pool> pool_, reports_;
 };
 

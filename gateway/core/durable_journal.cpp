@@ -149,10 +149,10 @@ DurableJournal::DurableJournal(Options options)
     : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
   Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
   damaged_ = found.damaged;
-  if (damaged_ > 0) keep_damaged(found);
+  if (damaged_ > 0) back_up_damaged(found);
   if (found.records.empty() && (found.id.empty() || damaged_ > 0)) {
-    take_over(make_fresh());
-    keep_name();
+    switch_to(create_file());
+    sync_name();
     return;
   }
   file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -170,7 +170,7 @@ DurableJournal::DurableJournal(Options options)
 }
 
 // The file is replaced once its records are stored.
-void DurableJournal::keep_damaged(const Contents& found) const {
+void DurableJournal::back_up_damaged(const Contents& found) const {
   const std::string copy = options_.path + ".damaged";
   std::error_code failure;
   std::filesystem::copy_file(options_.path, copy, std::filesystem::copy_options::overwrite_existing,
@@ -193,31 +193,33 @@ void DurableJournal::cut_to(size_t size) const {
 }
 
 // Writes a new file next to the old one and renames it, so that no crash leaves half a header.
-DurableJournal::Fresh DurableJournal::make_fresh() const {
-  Fresh fresh{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
-  fresh.file = open(fresh.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  const bool good = fresh.file >= 0 && write_all(fresh.file, std::string(kMagic) + fresh.id) &&
-                    fsync(fresh.file) == 0;
-  if (good) return fresh;
-  if (fresh.file >= 0) close(fresh.file);
+DurableJournal::NewFile DurableJournal::create_file() const {
+  NewFile created{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
+  created.file =
+      open(created.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
+  const bool good = created.file >= 0 &&
+                    write_all(created.file, std::string(kMagic) + created.id) &&
+                    fsync(created.file) == 0;
+  if (good) return created;
+  if (created.file >= 0) close(created.file);
   throw disk_failed(options_.path);
 }
 
-void DurableJournal::take_over(Fresh fresh) {
-  if (rename(fresh.path.c_str(), options_.path.c_str()) != 0) {
-    close(fresh.file);
+void DurableJournal::switch_to(NewFile created) {
+  if (rename(created.path.c_str(), options_.path.c_str()) != 0) {
+    close(created.file);
     throw disk_failed(options_.path);
   }
   if (file_ >= 0) close(file_);
-  file_ = fresh.file;
-  id_ = std::move(fresh.id);
+  file_ = created.file;
+  id_ = std::move(created.id);
   size_ = written_ = kFileHeader;
   next_ = 1;
   durable_ = 0;
   torn_ = false;
 }
 
-void DurableJournal::keep_name() const {
+void DurableJournal::sync_name() const {
   const std::string folder = std::filesystem::path(options_.path).parent_path().string();
   const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (directory < 0) return;
@@ -307,12 +309,12 @@ std::vector<DurableJournal::Record> DurableJournal::pending(size_t most) const {
   return oldest;
 }
 
-Task<void> DurableJournal::forget(uint64_t through) {
-  auto work = [this, through] { forget_now(through); };
+Task<void> DurableJournal::trim(uint64_t through) {
+  auto work = [this, through] { trim_now(through); };
   co_await on_pool(*writer_, std::move(work));
 }
 
-void DurableJournal::forget_now(uint64_t through) {
+void DurableJournal::trim_now(uint64_t through) {
   // The numbering starts over: an append that has yet to learn that it failed must not be confused
   // with another.
   const auto is_done = [this] {
@@ -324,16 +326,16 @@ void DurableJournal::forget_now(uint64_t through) {
       records_.pop_front();
     if (!is_done()) return;
   }
-  Fresh fresh = make_fresh();
+  NewFile created = create_file();
   {
     const std::lock_guard lock(mutex_);
     if (!is_done()) {  // a record was appended meanwhile
-      close(fresh.file);
+      close(created.file);
       return;
     }
-    take_over(std::move(fresh));
+    switch_to(std::move(created));
   }
-  keep_name();
+  sync_name();
 }
 
 size_t DurableJournal::records() const {
@@ -346,13 +348,13 @@ size_t DurableJournal::bytes() const {
   return size_;
 }
 
-std::optional<DurableJournal::Look> DurableJournal::look(const std::string& path) {
+std::optional<DurableJournal::Inspection> DurableJournal::inspect(const std::string& path) {
   std::error_code missing;
   const auto size = std::filesystem::file_size(path, missing);
   if (missing) return std::nullopt;
   const Contents contents = Contents::read(path, static_cast<size_t>(size));
-  return Look{contents.records.size(), contents.size, contents.whole < contents.size,
-              contents.damaged};
+  return Inspection{contents.records.size(), contents.size, contents.whole < contents.size,
+                    contents.damaged};
 }
 
 }  // namespace sandgate

@@ -43,39 +43,39 @@ class DurableJournal {
   std::vector<Record> pending(size_t most) const;  // durable records, oldest first
   // Removes the records up to a sequence of the current id. Recreates the file, with a new id, when
   // none is left. Throws Error(unavailable) if that fails.
-  Task<void> forget(uint64_t through);
+  Task<void> trim(uint64_t through);
 
   size_t records() const;
   size_t bytes() const;
   size_t damaged() const { return damaged_; }  // stretches found by the constructor
   // Reads a journal without opening it for writing, for inspection by another process.
-  struct Look {
+  struct Inspection {
     size_t records = 0, bytes = 0;
     bool torn = false;
     size_t damaged = 0;  // stretches that cannot be read
   };
-  static std::optional<Look> look(const std::string& path);  // empty: no such file
+  static std::optional<Inspection> inspect(const std::string& path);  // empty: no such file
 
  private:
   struct Contents;
   // A new empty file with its own id, already on disk.
-  struct Fresh {
+  struct NewFile {
     std::string path, id;
     int file = -1;
   };
 
-  void take_over(Fresh fresh);  // replaces the current file; needs the lock
+  void switch_to(NewFile created);  // replaces the current file; needs the lock
   // These functions run on the writer thread and wait for the disk without holding the lock.
-  Fresh make_fresh() const;
-  void keep_name() const;
+  NewFile create_file() const;
+  void sync_name() const;
   void write_waiting();
   bool is_durable(uint64_t sequence);  // throws when its append failed
   void make_durable(uint64_t sequence);
-  void forget_now(uint64_t through);
+  void trim_now(uint64_t through);
   bool append_to_file(const std::string& bytes);
   bool cut_torn_bytes();
   void cut_to(size_t size) const;
-  void keep_damaged(const Contents& found) const;
+  void back_up_damaged(const Contents& found) const;
 
   const Options options_;
   size_t damaged_ = 0;

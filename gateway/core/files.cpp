@@ -25,12 +25,13 @@ class Descriptor {
   const int number_;
 };
 
-bool write_draft(const std::string& draft, const std::string& text, mode_t mode, Lasting lasting) {
+bool write_draft(const std::string& draft, const std::string& text, mode_t mode,
+                 Durability durability) {
   const Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
   if (file.get() < 0) return false;
   errno = ENOSPC;  // what a short write means
   return write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-         (lasting == Lasting::until_reboot || fsync(file.get()) == 0);
+         (durability == Durability::until_reboot || fsync(file.get()) == 0);
 }
 
 }  // namespace
@@ -43,10 +44,11 @@ std::optional<std::string> read_text_file(const std::string& path) {
   return std::move(text).str();
 }
 
-bool replace_file(const std::string& path, const std::string& text, mode_t mode, Lasting lasting) {
+bool replace_file(const std::string& path, const std::string& text, mode_t mode,
+                  Durability durability) {
   const std::string draft = path + ".draft";
-  if (write_draft(draft, text, mode, lasting) && rename(draft.c_str(), path.c_str()) == 0)
-    return lasting == Lasting::until_reboot ||
+  if (write_draft(draft, text, mode, durability) && rename(draft.c_str(), path.c_str()) == 0)
+    return durability == Durability::until_reboot ||
            sync_directory(std::filesystem::path(path).parent_path());
   const int number = errno;
   unlink(draft.c_str());

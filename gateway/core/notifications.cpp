@@ -55,7 +55,7 @@ void Notifications::listen() {
 }
 
 void Notifications::listen_until_broken() {
-  pqxx::connection connection(patient_conninfo(url_));
+  pqxx::connection connection(conninfo_with_timeouts(url_));
   std::vector<std::unique_ptr<Receiver>> receivers;
   for (const auto& [channel, callbacks] : callbacks_)
     receivers.push_back(std::make_unique<Receiver>(connection, channel, callbacks));

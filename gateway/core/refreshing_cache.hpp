@@ -10,7 +10,7 @@
 
 #include "gateway/core/async.hpp"
 #include "gateway/core/bounded_map.hpp"
-#include "gateway/core/gate.hpp"
+#include "gateway/core/one_shot_event.hpp"
 
 namespace sandgate {
 
@@ -73,11 +73,11 @@ class RefreshingCache {
     const bool failed_lately = Steady::now() - failed_at(*entry) < options_.pause_after_failure;
     if (known && failed_lately && outlasts_outage(*entry, *known)) co_return known->shared;
     auto loading = load_once(key, entry, executor);
-    co_await loading->gate.wait();
+    co_await loading->done.wait();
     // This load may have begun before the key expired. A second one begins after this call.
     if (!loading->failure && stale(*entry, *known_of(*entry))) {
       loading = load_once(std::move(key), entry, executor);
-      co_await loading->gate.wait();
+      co_await loading->done.wait();
     }
     if (!loading->failure) co_return known_of(*entry)->shared;
     if (known && loading->failure->code == ErrorCode::unavailable &&
@@ -100,8 +100,8 @@ class RefreshingCache {
     uint64_t expired = 0, all_expired = 0;  // values of the counters when its load began
   };
   struct Loading {
-    Gate gate;
-    std::optional<Error> failure;  // written before the gate opens
+    OneShotEvent done;
+    std::optional<Error> failure;  // written before `done` is set
   };
   struct Entry {
     std::atomic<uint64_t> expired{0};
@@ -151,7 +151,7 @@ class RefreshingCache {
         std::lock_guard lock(entry->mutex);
         entry->loading = nullptr;
       }
-      loading->gate.open();
+      loading->done.set();
     };
     spawn_detached(executor, std::move(work));
     return loading;

@@ -41,8 +41,8 @@ Task<bool> ends_before(Task<void> task, Task<void> other) {
   co_return winner.index() == 0;
 }
 
-Task<bool> ends_unless_left(Task<void> task, std::chrono::steady_clock::duration every,
-                            std::function<Task<bool>()> leaves) {
+Task<bool> ends_unless_detached(Task<void> task, std::chrono::steady_clock::duration every,
+                                std::function<Task<bool>()> should_detach) {
   const auto executor = co_await asio::this_coro::executor;
   const auto waiting = std::make_shared<Waiting>(executor);
   launch(executor, std::move(task), waiting);
@@ -53,7 +53,7 @@ Task<bool> ends_unless_left(Task<void> task, std::chrono::steady_clock::duration
       co_await waiting->timer.async_wait(asio::redirect_error(asio::use_awaitable, cancelled));
       if (waiting->ended) break;
       if (cancelled) throw boost::system::system_error(cancelled);
-      auto asking = leaves();
+      auto asking = should_detach();
       left = co_await std::move(asking);
     }
   } catch (...) {
@@ -91,11 +91,11 @@ Task<std::optional<std::monostate>> with_timeout(std::chrono::steady_clock::dura
 
 Task<void> ends_beside(Task<void> task, Task<void> companion) {
   using namespace asio::experimental::awaitable_operators;
-  auto race = std::move(task) || linger(std::move(companion));
+  auto race = std::move(task) || then_wait_forever(std::move(companion));
   co_await std::move(race);
 }
 
-Task<void> linger(Task<void> task) {
+Task<void> then_wait_forever(Task<void> task) {
   try {
     co_await std::move(task);
   } catch (const std::exception&) {

@@ -47,11 +47,11 @@ Task<void> settle(Task<T> task, Settled<T>& settled) {
 // whether the task was first.
 Task<bool> ends_before(Task<void> task, Task<void> other);
 
-// Runs a task that never throws by itself, and asks once per `every` whether to leave it. Returns
-// whether the task ended; one that is left goes on. If the caller is cancelled or `leaves` throws,
-// the task is cancelled, and not waited for. So it has to own what it uses.
-Task<bool> ends_unless_left(Task<void> task, std::chrono::steady_clock::duration every,
-                            std::function<Task<bool>()> leaves);
+// Runs a task that never throws by itself, and asks once per `every` whether to detach it. Returns
+// whether the task ended; a detached one goes on. If the caller is cancelled or `should_detach`
+// throws, the task is cancelled, and not waited for. So it has to own what it uses.
+Task<bool> ends_unless_detached(Task<void> task, std::chrono::steady_clock::duration every,
+                                std::function<Task<bool>()> should_detach);
 
 // Returns whether a task that never throws ended by itself within `limit`; otherwise cancels it.
 Task<bool> ends_within(std::chrono::steady_clock::duration limit, Task<void> task);
@@ -107,6 +107,6 @@ Task<T> with_companion(Task<T> main, Task<void> companion) {
 }
 
 // Runs a task, then waits until cancelled, so that it never decides a race.
-Task<void> linger(Task<void> task);
+Task<void> then_wait_forever(Task<void> task);
 
 }  // namespace sandgate

@@ -18,7 +18,9 @@ void forget_prepared();
 
 // Makes the commit asynchronous: a server crash may lose the transaction, unless a later
 // synchronous commit flushed it. For work that can be repeated or lost without harm.
-inline void commit_lazily(pqxx::work& tx) { tx.exec("SET LOCAL synchronous_commit TO off"); }
+inline void commit_asynchronously(pqxx::work& tx) {
+  tx.exec("SET LOCAL synchronous_commit TO off");
+}
 
 // Makes the server plan for actual parameter values until the end of the transaction. For
 // statements with optional filters, so that each can use the fitting index.

@@ -24,7 +24,7 @@ TracePtr trace_of(const asio::any_io_executor& executor);
 
 // Runs the task on the current executor with the trace attached.
 template <class T>
-Task<T> under(TracePtr trace, Task<T> task) {
+Task<T> with_trace(TracePtr trace, Task<T> task) {
   const asio::any_io_executor here = co_await asio::this_coro::executor;
   const asio::any_io_executor there = traced(here, std::move(trace));
   co_return co_await asio::co_spawn(there, std::move(task), asio::use_awaitable);

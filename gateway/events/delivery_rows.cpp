@@ -44,7 +44,7 @@ void give_up_webhook(pqxx::work& tx, int64_t webhook) {
 
 }  // namespace
 
-std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
+std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most,
                                std::chrono::milliseconds lease,
                                const std::vector<int64_t>& under_way) {
   std::string busy;
@@ -59,7 +59,7 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
                                                      .event = event_from(row),
                                                      .attempts = row["attempts"].as<int>()});
     try {
-      delivery.secret = vault.open(pqxx::binarystring(row["secret"]).str(), context);
+      delivery.secret = cipher.open(pqxx::binarystring(row["secret"]).str(), context);
     } catch (const Error&) {
       // Recorded as its failure: whoever set the webhook is to hear of it.
       delivery.sealed_away = true;

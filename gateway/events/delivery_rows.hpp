@@ -25,7 +25,7 @@ struct Delivery {
 // Takes at most `most` due deliveries and leases them for `lease`; skips rows locked by other
 // replicas. A webhook gets at most 8 at a time (an owner 32), a failing one gets one, each less
 // those in `under_way` (webhook row ids, one per delivery).
-std::vector<Delivery> take_due(pqxx::work& tx, const Vault& vault, size_t most,
+std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most,
                                std::chrono::milliseconds lease,
                                const std::vector<int64_t>& under_way = {});
 

@@ -9,7 +9,7 @@ EventBell::Listener::Listener(EventBell& all, const Interest& interest,
     : all_(all), bell_(std::move(executor)) {
   std::lock_guard lock(all_.mutex_);
   entry_ = all_.waiting_.emplace(key_of(interest), &bell_);
-  if (all_.closed_) bell_.ring();
+  if (all_.closed_) bell_.set();
 }
 
 EventBell::Listener::~Listener() {
@@ -31,14 +31,14 @@ std::string EventBell::key_of(const Interest& interest) {
 
 void EventBell::wake(const std::string& key) {
   const auto [first, last] = waiting_.equal_range(key);
-  for (auto at = first; at != last; ++at) at->second->ring();
+  for (auto at = first; at != last; ++at) at->second->set();
 }
 
 void EventBell::ring(const std::string& payload) {
   const std::string tenant = payload.substr(0, payload.find(' '));
   std::lock_guard lock(mutex_);
   if (tenant.empty()) {
-    for (const auto& [key, bell] : waiting_) bell->ring();
+    for (const auto& [key, bell] : waiting_) bell->set();
     return;
   }
   wake("");
@@ -49,7 +49,7 @@ void EventBell::ring(const std::string& payload) {
 void EventBell::close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
-  for (const auto& [key, bell] : waiting_) bell->ring();
+  for (const auto& [key, bell] : waiting_) bell->set();
 }
 
 bool EventBell::closed() const {

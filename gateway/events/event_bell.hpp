@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate {
@@ -35,8 +35,8 @@ class EventBell {
 
    private:
     EventBell& all_;
-    Bell bell_;
-    std::multimap<std::string, Bell*>::iterator entry_;
+    AutoResetEvent bell_;
+    std::multimap<std::string, AutoResetEvent*>::iterator entry_;
   };
 
   // Wakes the listeners of a notification's payload; all of them if it is empty.
@@ -52,7 +52,7 @@ class EventBell {
 
   mutable std::mutex mutex_;
   bool closed_ = false;
-  std::multimap<std::string, Bell*> waiting_;
+  std::multimap<std::string, AutoResetEvent*> waiting_;
 };
 
 }  // namespace sandgate

@@ -115,7 +115,7 @@ Task<WebhookSender::Deliveries> WebhookSender::take(size_t most) {
   most -= std::min(most, under_way.size());
   if (most == 0) co_return Deliveries();
   auto work = [this, most, under_way](pqxx::work& tx) {
-    return delivery_rows::take_due(tx, vault_, most, options_.lease, under_way);
+    return delivery_rows::take_due(tx, cipher_, most, options_.lease, under_way);
   };
   co_return co_await database_.run(std::move(work));
 }

@@ -26,9 +26,9 @@ class WebhookSender {
     std::chrono::milliseconds lease{60'000};  // must exceed deadline
     std::chrono::seconds patience{24 * 3600};
   };
-  WebhookSender(Database& database, const Vault& vault, HttpClient& client, const Clock& clock,
+  WebhookSender(Database& database, const Cipher& cipher, HttpClient& client, const Clock& clock,
                 Options options)
-      : database_(database), vault_(vault), client_(client), clock_(clock), options_(options) {}
+      : database_(database), cipher_(cipher), client_(client), clock_(clock), options_(options) {}
 
   // Sends one batch of due deliveries, one after another; returns how many.
   Task<size_t> step();
@@ -52,7 +52,7 @@ class WebhookSender {
   HttpCall call_for(const delivery_rows::Delivery& delivery) const;
 
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
   HttpClient& client_;
   const Clock& clock_;
   const Options options_;

@@ -85,7 +85,8 @@ Task<Webhook> WebhookStore::put(WebhookDraft draft, Actor actor) {
     if (!before) check_quota(tx, kWebhooks, owner);
     if (!before && !draft.secret) throw Error::invalid("/secret", "is required");
     std::optional<std::string> sealed;
-    if (draft.secret) sealed = vault_.seal(*draft.secret, webhook_vault_context(owner, draft.name));
+    if (draft.secret)
+      sealed = cipher_.seal(*draft.secret, webhook_vault_context(owner, draft.name));
     write_webhook(tx, owner, draft, sealed);
     const auto after = find_webhook(tx, owner, draft.name);
     if (!after) throw Error(ErrorCode::conflict, "the webhook was removed at the same time");

@@ -19,7 +19,7 @@ struct WebhookDraft {
   std::vector<std::string> types;
 };
 
-// The vault context under which a webhook's secret is sealed.
+// The cipher context under which a webhook's secret is sealed.
 std::string webhook_vault_context(const std::string& tenant, const std::string& name);
 
 // Webhooks in PostgreSQL, with sealed secrets. Removing one deletes its pending deliveries.
@@ -27,7 +27,7 @@ class WebhookStore {
  public:
   static constexpr int64_t kMostPerTenant = 20;
 
-  WebhookStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
+  WebhookStore(Database& database, const Cipher& cipher) : database_(database), cipher_(cipher) {}
 
   // Creates or replaces a webhook and enables it. Throws Error(invalid) when a new webhook has no
   // secret, and Error(quota_exceeded) when the owner has kMostPerTenant already.
@@ -41,7 +41,7 @@ class WebhookStore {
 
  private:
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
 };
 
 }  // namespace sandgate

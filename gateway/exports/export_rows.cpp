@@ -13,8 +13,8 @@ constexpr const char* kExportColumns =
 
 std::string sealed_in(const std::string& name) { return "export/" + name; }
 
-ExportSecrets opened_secrets(const pqxx::row& row, const Vault& vault, const std::string& name) {
-  const Secret text = vault.open(pqxx::binarystring(row["secrets"]).str(), sealed_in(name));
+ExportSecrets opened_secrets(const pqxx::row& row, const Cipher& cipher, const std::string& name) {
+  const Secret text = cipher.open(pqxx::binarystring(row["secrets"]).str(), sealed_in(name));
   ExportSecrets secrets;
   const Json document = Json::parse(text.reveal());
   for (const auto& [member, value] : document.items())
@@ -22,7 +22,7 @@ ExportSecrets opened_secrets(const pqxx::row& row, const Vault& vault, const std
   return secrets;
 }
 
-ExportRow export_from(const pqxx::row& row, const Vault& vault) {
+ExportRow export_from(const pqxx::row& row, const Cipher& cipher) {
   ExportRow result{.name = row["name"].as<std::string>(),
                    .kind = row["kind"].as<std::string>(),
                    .settings = Json::parse(row["settings"].c_str()),
@@ -37,7 +37,7 @@ ExportRow export_from(const pqxx::row& row, const Vault& vault) {
                    .updated_at = time_of(row["updated_at"]),
                    .dead_letters = row["dead_letters"].as<int64_t>()};
   try {
-    result.secrets = opened_secrets(row, vault, result.name);
+    result.secrets = opened_secrets(row, cipher, result.name);
   } catch (const Error&) {
     // The export is still listed, so that its secrets can be set again.
     result.sealed_away = true;
@@ -80,21 +80,21 @@ Json to_json(const DeadLetter& letter) {
 
 namespace export_rows {
 
-std::vector<ExportRow> read(pqxx::work& tx, const Vault& vault,
+std::vector<ExportRow> read(pqxx::work& tx, const Cipher& cipher,
                             const std::optional<std::string>& name) {
   std::vector<ExportRow> found;
   for (const auto& row : tx.exec_params("SELECT " + std::string(kExportColumns) +
                                             "FROM export WHERE $1::text IS NULL OR name = $1"
                                             " ORDER BY name",
                                         name))
-    found.push_back(export_from(row, vault));
+    found.push_back(export_from(row, cipher));
   return found;
 }
 
-void write(pqxx::work& tx, const Vault& vault, const ExportRow& row) {
+void write(pqxx::work& tx, const Cipher& cipher, const ExportRow& row) {
   Json document = Json::object();
   for (const auto& [name, value] : row.secrets) document[name] = value.reveal();
-  const std::string secrets = vault.seal(Secret(document.dump()), sealed_in(row.name));
+  const std::string secrets = cipher.seal(Secret(document.dump()), sealed_in(row.name));
   tx.exec_params(
       "INSERT INTO export AS e (name, kind, settings, secrets, secret_names, enabled, cursor)"
       " VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (name) DO UPDATE SET"
@@ -117,7 +117,7 @@ std::vector<std::string> due(pqxx::work& tx) {
   return names;
 }
 
-std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name) {
+std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name) {
   const auto rows = tx.exec_params(
       // A round takes up to nine: 200 retries and 200 events, eight at once, ten seconds each.
       "UPDATE export SET lease_until = now() + interval '10 minutes' WHERE name = $1"
@@ -125,7 +125,7 @@ std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::str
           std::string(kExportColumns),
       name);
   if (rows.empty()) return std::nullopt;
-  return export_from(rows[0], vault);
+  return export_from(rows[0], cipher);
 }
 
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {

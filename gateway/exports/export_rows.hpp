@@ -39,16 +39,16 @@ Json to_json(const DeadLetter& letter);
 
 namespace export_rows {
 
-std::vector<ExportRow> read(pqxx::work& tx, const Vault& vault,
+std::vector<ExportRow> read(pqxx::work& tx, const Cipher& cipher,
                             const std::optional<std::string>& name);  // by name
 // Inserts an export, or replaces kind, settings, secrets and enabled, and ends any back-off.
-void write(pqxx::work& tx, const Vault& vault, const ExportRow& row);
+void write(pqxx::work& tx, const Cipher& cipher, const ExportRow& row);
 bool remove(pqxx::work& tx, const std::string& name);
 
 // Names of enabled exports that are due and not leased.
 std::vector<std::string> due(pqxx::work& tx);
 // Leases an export for 10 minutes, longer than a round takes; empty when it is not due or leased.
-std::optional<ExportRow> take(pqxx::work& tx, const Vault& vault, const std::string& name);
+std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name);
 // The result of a round.
 struct Round {
   int64_t cursor = 0, sent = 0;

@@ -1,7 +1,7 @@
 #include "gateway/exports/export_runner.hpp"
 
 #include "billing/booked_through.hpp"
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/exports/export_events.hpp"
 
@@ -54,7 +54,7 @@ Task<size_t> ExportRunner::run_once() {
     else
       settled += std::get<size_t>(outcome);
   };
-  co_await for_each(std::move(names), kExportsAtOnce, send);
+  co_await for_each_concurrent(std::move(names), kExportsAtOnce, send);
   co_return settled;
 }
 
@@ -77,7 +77,7 @@ Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<Export
 }
 
 Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
-  auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, vault_, name); };
+  auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, cipher_, name); };
   const auto row = co_await database_.run(std::move(taking));
   if (!row) co_return 0;
   const BatchResult again = co_await send_again(*row);

@@ -10,10 +10,10 @@ namespace sandgate {
 class ExportRunner {
  public:
   // `allow_private`: allows receivers at addresses that are not public, whatever their settings.
-  ExportRunner(Database& database, const Vault& vault, HttpClient& http, const Clock& clock,
+  ExportRunner(Database& database, const Cipher& cipher, HttpClient& http, const Clock& clock,
                bool allow_private = false)
       : database_(database),
-        vault_(vault),
+        cipher_(cipher),
         http_(http),
         clock_(clock),
         allow_private_(allow_private) {}
@@ -31,7 +31,7 @@ class ExportRunner {
   Task<BatchResult> deliver(const ExportRow& row, std::vector<ExportEvent> events);
 
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
   HttpClient& http_;
   const Clock& clock_;
   const bool allow_private_;

@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::chrono::minutes kSincePatience{2};
 
-ExportRow stored(pqxx::work& tx, const Vault& vault, const std::string& name) {
-  auto rows = export_rows::read(tx, vault, name);
+ExportRow stored(pqxx::work& tx, const Cipher& cipher, const std::string& name) {
+  auto rows = export_rows::read(tx, cipher, name);
   if (rows.empty()) throw Error::not_found("export", name);
   return std::move(rows[0]);
 }
@@ -38,9 +38,9 @@ Json without_nulls(const Json& settings) {
 }
 
 // `begin`: the cursor of a new export; empty: now.
-ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& draft,
+ExportRow put_in(pqxx::work& tx, const Cipher& cipher, const ExportStore::Draft& draft,
                  const ChangeTrail& trail, std::optional<int64_t> begin) {
-  const auto before = export_rows::read(tx, vault, draft.name);
+  const auto before = export_rows::read(tx, cipher, draft.name);
   if (!before.empty() && before[0].kind != draft.kind)
     throw Error(ErrorCode::conflict, "the export is of kind " + before[0].kind);
   ExportRow row{.name = draft.name, .kind = draft.kind, .settings = without_nulls(draft.settings)};
@@ -53,8 +53,8 @@ ExportRow put_in(pqxx::work& tx, const Vault& vault, const ExportStore::Draft& d
   find_export_kind(draft.kind)->validate(draft.settings, row.secrets, problems);
   problems.throw_if_any();
   if (before.empty()) row.cursor = begin ? *begin : last_sequence(tx);
-  export_rows::write(tx, vault, row);
-  const ExportRow after = stored(tx, vault, draft.name);
+  export_rows::write(tx, cipher, row);
+  const ExportRow after = stored(tx, cipher, draft.name);
   if (trail) trail(tx, before.empty() ? Json() : trace_of(before[0]), trace_of(after));
   return after;
 }
@@ -65,7 +65,7 @@ Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
   std::optional<int64_t> begin;
   if (draft.since) begin = co_await cursor_of(*draft.since);
   auto work = [this, draft, trail, begin](pqxx::work& tx) {
-    return put_in(tx, vault_, draft, trail, begin);
+    return put_in(tx, cipher_, draft, trail, begin);
   };
   co_return co_await database_.run(std::move(work));
 }
@@ -81,18 +81,18 @@ Task<int64_t> ExportStore::cursor_of(Time since) {
 }
 
 Task<std::vector<ExportRow>> ExportStore::list() {
-  auto work = [this](pqxx::work& tx) { return export_rows::read(tx, vault_, std::nullopt); };
+  auto work = [this](pqxx::work& tx) { return export_rows::read(tx, cipher_, std::nullopt); };
   co_return co_await database_.run(std::move(work));
 }
 
 Task<ExportRow> ExportStore::get(std::string name) {
-  auto work = [this, name](pqxx::work& tx) { return stored(tx, vault_, name); };
+  auto work = [this, name](pqxx::work& tx) { return stored(tx, cipher_, name); };
   co_return co_await database_.run(std::move(work));
 }
 
 Task<void> ExportStore::remove(std::string name, ChangeTrail trail) {
   auto work = [this, name, trail](pqxx::work& tx) {
-    const ExportRow before = stored(tx, vault_, name);
+    const ExportRow before = stored(tx, cipher_, name);
     export_rows::remove(tx, name);
     if (trail) trail(tx, trace_of(before), nullptr);
   };
@@ -102,7 +102,7 @@ Task<void> ExportStore::remove(std::string name, ChangeTrail trail) {
 Task<std::vector<DeadLetter>> ExportStore::dead_letters(std::string name, int64_t after,
                                                         int64_t limit) {
   auto work = [this, name, after, limit](pqxx::work& tx) {
-    stored(tx, vault_, name);
+    stored(tx, cipher_, name);
     return export_rows::read_dead_letters(tx, name, after, limit);
   };
   co_return co_await database_.run(std::move(work));
@@ -110,7 +110,7 @@ Task<std::vector<DeadLetter>> ExportStore::dead_letters(std::string name, int64_
 
 Task<size_t> ExportStore::retry(std::string name, std::vector<std::string> events) {
   auto work = [this, name, events](pqxx::work& tx) {
-    stored(tx, vault_, name);
+    stored(tx, cipher_, name);
     return export_rows::retry(tx, name, events);
   };
   co_return co_await database_.run(std::move(work));

@@ -8,7 +8,7 @@ namespace sandgate {
 // The operator's export configuration; secrets are sealed and never returned.
 class ExportStore {
  public:
-  ExportStore(Database& database, const Vault& vault) : database_(database), vault_(vault) {}
+  ExportStore(Database& database, const Cipher& cipher) : database_(database), cipher_(cipher) {}
 
   struct Draft {
     std::string name, kind;
@@ -34,7 +34,7 @@ class ExportStore {
   Task<int64_t> cursor_of(Time since);
 
   Database& database_;
-  const Vault& vault_;
+  const Cipher& cipher_;
 };
 
 }  // namespace sandgate

@@ -6,7 +6,7 @@
 #include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
@@ -84,7 +84,7 @@ class StripeExporter : public Exporter {
       stopped = stopped || verdict.kind == Verdict::later;
       (*verdicts)[index] = std::move(verdict);
     };
-    co_await for_each(std::move(indexes), kSendsAtOnce, send_one);
+    co_await for_each_concurrent(std::move(indexes), kSendsAtOnce, send_one);
     co_return summed(*verdicts);
   }
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "gateway/http/caller.hpp"
-#include "gateway/http/places.hpp"
+#include "gateway/http/connection_quota.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::http {
@@ -17,7 +17,7 @@ class Admission {
   virtual void admit(const Caller& caller, const Route& route) = 0;
   // Whether an admitted request may continue. False if the tenant was suspended meanwhile, as far
   // as the cache knows.
-  virtual bool may_go_on(const Caller&, const Route&) const { return true; }
+  virtual bool may_continue(const Caller&, const Route&) const { return true; }
   // Counts a streaming answer, streamed body or WebSocket of the caller until the returned token is
   // destroyed (null: not counted). Throws Error(quota_exceeded) beyond the tenant's limit. Called
   // before the handler runs if it is known by then that the answer will be a stream.
@@ -30,9 +30,9 @@ class Admission {
   // Counts the connection of an authenticated request for as long as the request lives. Throws
   // Error(rate_limited) if its tenant is at its limit; the connection closes after that answer.
   void count_connection(Request& request, Requester requester) {
-    request.turned_away = true;
-    request.place = hold_connection(request.caller, requester);
-    request.turned_away = false;
+    request.over_connection_limit = true;
+    request.connection_token = hold_connection(request.caller, requester);
+    request.over_connection_limit = false;
   }
 };
 

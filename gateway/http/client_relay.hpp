@@ -7,23 +7,23 @@
 
 namespace sandgate::http {
 
-// The deadline of a relay and the callback for when it passes; checked by Patrol.
-struct Alarm {
+// The deadline of a relay and the callback for when it passes; checked by ConnectionSet.
+struct RelayTimer {
   Deadline deadline;
-  std::function<void()> ring;
+  std::function<void()> callback;
 
-  void go_off() {
+  void fire() {
     deadline.disarm();
-    if (ring) ring();
+    if (callback) callback();
   }
 };
 
 // Implements ClientSide for one relayed exchange on a connection.
 class ClientRelay final : public ClientSide {
  public:
-  ClientRelay(Transport& transport, ReadBuffer& buffer, ConnectionBody& body, Alarm& alarm,
+  ClientRelay(Transport& transport, ReadBuffer& buffer, ConnectionBody& body, RelayTimer& timer,
               bool http11)
-      : transport_(transport), buffer_(buffer), body_(body), alarm_(alarm), http11_(http11) {}
+      : transport_(transport), buffer_(buffer), body_(body), timer_(timer), http11_(http11) {}
 
   bool http11() const override { return http11_; }
   bool keeps_alive() override;
@@ -31,9 +31,9 @@ class ClientRelay final : public ClientSide {
                    std::chrono::milliseconds limit) override;
   void upgrade() override;
   Task<size_t> read(std::span<char> into) override;
-  void set_alarm(std::chrono::milliseconds limit) override { alarm_.deadline.arm(limit); }
-  void still_alarm() override { alarm_.deadline.disarm(); }
-  void on_alarm(std::function<void()> ring) override { alarm_.ring = std::move(ring); }
+  void start_timer(std::chrono::milliseconds limit) override { timer_.deadline.arm(limit); }
+  void cancel_timer() override { timer_.deadline.disarm(); }
+  void on_timer(std::function<void()> callback) override { timer_.callback = std::move(callback); }
 
   bool started() const { return started_; }  // whether anything was written
 
@@ -45,7 +45,7 @@ class ClientRelay final : public ClientSide {
   Transport& transport_;
   ReadBuffer& buffer_;
   ConnectionBody& body_;
-  Alarm& alarm_;
+  RelayTimer& timer_;
   const bool http11_;
   bool started_ = false, upgraded_ = false;
 };

@@ -22,11 +22,11 @@ class ClientSide {
   // After this call read() returns the client's raw bytes, 0 at the end of the connection.
   virtual void upgrade() = 0;
   virtual Task<size_t> read(std::span<char> into) = 0;
-  // Calls the on_alarm() callback once on this loop after `limit`, unless set_alarm() or
-  // still_alarm() is called before. Accurate to about 100 ms; uses no timer of its own.
-  virtual void set_alarm(std::chrono::milliseconds limit) = 0;
-  virtual void still_alarm() = 0;
-  virtual void on_alarm(std::function<void()> ring) = 0;
+  // Calls the on_timer() callback once on this loop after `limit`, unless start_timer() or
+  // cancel_timer() is called before. Accurate to about 100 ms; uses no timer of its own.
+  virtual void start_timer(std::chrono::milliseconds limit) = 0;
+  virtual void cancel_timer() = 0;
+  virtual void on_timer(std::function<void()> callback) = 0;
 };
 
 struct RelayBody {

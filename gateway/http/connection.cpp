@@ -18,8 +18,8 @@ constexpr size_t kLingerBytes = 256 << 20;
 constexpr std::chrono::seconds kLinger{30};
 constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte received
 constexpr size_t kLingerPiece = 16 * 1024;
-// A client that closed its sending side may still read, so it gets this many checks of Patrol. A
-// WebSocket gets more, because its last messages have to be read first.
+// A client that closed its sending side may still read, so it gets this many checks of
+// ConnectionSet. A WebSocket gets more, because its last messages have to be read first.
 constexpr int kLooksForHandler = 2;
 constexpr int kLooksForWebSocket = 10;
 
@@ -53,15 +53,15 @@ Error early_bytes() {
 }  // namespace
 
 Connection::Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
-                       const ConnectionContext& context, std::shared_ptr<Patrol> patrol)
+                       const ConnectionContext& context, std::shared_ptr<ConnectionSet> connections)
     : context_(context),
-      patrol_(std::move(patrol)),
+      connections_(std::move(connections)),
       transport_(std::move(socket), std::move(tls)),
       remote_address_(address_of(transport_.socket())) {
-  place_ = patrol_->add(this);
+  handle_ = connections_->add(this);
 }
 
-Connection::~Connection() { patrol_->remove(place_); }
+Connection::~Connection() { connections_->remove(handle_); }
 
 void Connection::start() { spawn(&Connection::run); }
 void Connection::start_refusing() { spawn(&Connection::refuse); }
@@ -76,17 +76,17 @@ void Connection::spawn(Task<void> (Connection::*work)()) {
 
 bool Connection::should_end(int64_t now_ms) {
   if (transport_.deadline.passed(now_ms) || transport_.writing.passed(now_ms)) return true;
-  if (alarm_.deadline.passed(now_ms)) alarm_.go_off();
+  if (relay_timer_.deadline.passed(now_ms)) relay_timer_.fire();
   if (phase_ != Phase::answering && phase_ != Phase::streaming_messages) return false;
   if (!transport_.peer_closed()) return false;
   const int patience = phase_ == Phase::answering ? kLooksForHandler : kLooksForWebSocket;
-  return ++looks_since_left_ >= patience;
+  return ++sweeps_since_left_ >= patience;
 }
 
 void Connection::cancel() {
   const bool again = std::exchange(cancelled_, true);
   // The handler can first send a close frame. This function runs again once the deadline passes.
-  if (!again && phase_ == Phase::streaming_messages) transport_.deadline.arm(kFarewell);
+  if (!again && phase_ == Phase::streaming_messages) transport_.deadline.arm(kCloseTimeout);
   if (!again) cancellation_.emit(asio::cancellation_type::terminal);
   if (!again && phase_ == Phase::streaming_messages) return;
   if (phase_ == Phase::answering)
@@ -130,7 +130,7 @@ Task<void> Connection::refuse() {
 Task<bool> Connection::read_head(RequestParser& parser) {
   bool started = false;
   phase_ = Phase::idle;
-  patrol_->set_waiting(place_, buffer_.size() == 0);
+  connections_->set_waiting(handle_, buffer_.size() == 0);
   // The parser wants the whole head at once, and refuses it once it is longer than allowed.
   buffer_.max_size(std::max(kMaxReadBuffer, context_.limits.header_bytes + kReadBytes));
   transport_.deadline.arm(context_.limits.idle_timeout);
@@ -139,10 +139,10 @@ Task<bool> Connection::read_head(RequestParser& parser) {
       if (!started) transport_.deadline.arm(context_.limits.header_timeout);
       started = true;
       phase_ = Phase::reading;
-      patrol_->set_waiting(place_, false);
+      connections_->set_waiting(handle_, false);
       buffer_.consume(parser.parse_head(unread(buffer_)));
       if (parser.head_done()) break;
-    } else if (patrol_->stopping()) {
+    } else if (connections_->stopping()) {
       co_return false;
     }
     const auto into = buffer_.prepare(kReadBytes);
@@ -158,7 +158,7 @@ void Connection::describe(Request& request) const {
   request.remote_address = remote_address_;
   request.trace = trace_from(request.headers);
   split_target(request.target);  // refused here, whomever it is for
-  if (!context_.responder.passes_on(request)) request.decode_target();
+  if (!context_.responder.is_passthrough(request)) request.decode_target();
 }
 
 Task<bool> Connection::exchange() {
@@ -180,7 +180,7 @@ Task<bool> Connection::exchange() {
 
   ConnectionBody body(transport_, buffer_, parser, context_.limits);
   phase_ = Phase::answering;
-  looks_since_left_ = 0;
+  sweeps_since_left_ = 0;
   Response response = co_await answer(request, body);
   if (std::holds_alternative<UpgradeBody>(response.body)) {
     co_await upgrade(request, response);
@@ -189,19 +189,19 @@ Task<bool> Connection::exchange() {
   if (auto* body_of = std::get_if<RelayBody>(&response.body))
     co_return co_await relay(request, *body_of, parser, body);
   framing.http11 = parser.is_http11();
-  framing.keep_alive = !request.turned_away && can_continue(parser, body);
+  framing.keep_alive = !request.over_connection_limit && can_continue(parser, body);
   const bool more = co_await send(request, response, framing);
   if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
   co_return more;
 }
 
 Task<Response> Connection::answer(Request& request, ConnectionBody& body) {
-  if (request.method == Method::other && !context_.responder.passes_on(request))
+  if (request.method == Method::other && !context_.responder.is_passthrough(request))
     co_return context_.responder.refuse_method(request);
   Response response = co_await context_.responder.respond(request, body);
   if (std::holds_alternative<UpgradeBody>(response.body)) {
-    if (!request.asks_for_websocket())
-      response = problem(websocket_wanted(), request.id);
+    if (!request.is_websocket_upgrade())
+      response = problem(websocket_required(), request.id);
     else if (!body.ended() || buffer_.size() > 0)
       response = problem(early_bytes(), request.id);
   }
@@ -211,7 +211,7 @@ Task<Response> Connection::answer(Request& request, ConnectionBody& body) {
 }
 
 bool Connection::can_continue(const RequestParser& parser, ConnectionBody& body) const {
-  if (!parser.keep_alive() || patrol_->stopping()) return false;
+  if (!parser.keep_alive() || connections_->stopping()) return false;
   try {
     // Waiting for the rest of an unwanted body would delay the answer.
     return body.skip_received();
@@ -230,8 +230,8 @@ Task<bool> Connection::send(const Request& request, Response& response, Framing 
   co_return more;
 }
 
-void Connection::note(const Request& request, const Response& response) const {
-  const bool failed = response.status >= 500 && !response.foreseen;
+void Connection::log_answer(const Request& request, const Response& response) const {
+  const bool failed = response.status >= 500 && !response.is_expected;
   const bool read = request.received != std::chrono::steady_clock::time_point();
   if (!read || !(failed || context_.access_log)) return;
   const auto took = std::chrono::steady_clock::now() - request.received;
@@ -248,7 +248,7 @@ void Connection::note(const Request& request, const Response& response) const {
 
 Task<void> Connection::send_text(const Request& request, const Response& response,
                                  Framing framing) {
-  note(request, response);
+  log_answer(request, response);
   const auto& body = std::get<std::string>(response.body);
   framing.length = body.size();
   out_.clear();
@@ -280,7 +280,7 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
     failure = std::current_exception();
   }
   if (!failure) {
-    note(request, response);
+    log_answer(request, response);
     co_return framing.keep_alive;
   }
   if (cancelled_ || sink.started()) {
@@ -301,7 +301,7 @@ Task<void> Connection::upgrade(const Request& request, Response& response) {
 
 Task<bool> Connection::relay(const Request& request, RelayBody& relay, const RequestParser& parser,
                              ConnectionBody& body) {
-  ClientRelay client(transport_, buffer_, body, alarm_, parser.is_http11());
+  ClientRelay client(transport_, buffer_, body, relay_timer_, parser.is_http11());
   client.may_keep_alive = [&] { return can_continue(parser, body); };
   client.when_upgraded = [this] { phase_ = Phase::streaming_messages; };
   std::exception_ptr failure;
@@ -311,7 +311,7 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
   } catch (...) {
     failure = std::current_exception();
   }
-  alarm_ = {};
+  relay_timer_ = {};
   if (failure) {
     // A started answer can only be cut off, so that the client does not take it for complete.
     if (cancelled_ || client.started() || body.broken())
@@ -328,7 +328,7 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
 Task<void> Connection::linger() {
   phase_ = Phase::closing;
   // The client has its answer: this connection may be evicted like an idle one.
-  patrol_->set_waiting(place_, true);
+  connections_->set_waiting(handle_, true);
   transport_.deadline.arm(kLingerSilence);
   // async_shutdown stops at data received after our close_notify; the loop below drops the rest.
   if (auto* tls = transport_.tls())

@@ -4,8 +4,8 @@
 
 #include "gateway/http/client_relay.hpp"
 #include "gateway/http/connection_body.hpp"
+#include "gateway/http/connection_set.hpp"
 #include "gateway/http/limits.hpp"
-#include "gateway/http/patrol.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/http/response_head.hpp"
 #include "gateway/http/transport.hpp"
@@ -16,7 +16,7 @@ namespace sandgate::http {
 struct ConnectionContext {
   Responder& responder;
   Limits limits;
-  Live<bool> access_log = false;  // log every answer, not only those of status 500 and above
+  RelaxedAtomic<bool> access_log = false;  // every answer, not only failures
 };
 
 // One client connection: reads requests, answers them in order, and closes. Lives on one loop.
@@ -24,7 +24,7 @@ struct ConnectionContext {
 class Connection : public std::enable_shared_from_this<Connection> {
  public:
   Connection(Transport::Socket socket, std::shared_ptr<asio::ssl::context> tls,
-             const ConnectionContext& context, std::shared_ptr<Patrol> patrol);
+             const ConnectionContext& context, std::shared_ptr<ConnectionSet> connections);
   ~Connection();
 
   void start();
@@ -32,7 +32,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // without an answer.
   void start_refusing();
 
-  // Called by Patrol: a deadline passed, or the client left during an answer.
+  // Called by ConnectionSet: a deadline passed, or the client left during an answer.
   bool should_end(int64_t now_ms);
   bool idle() const { return phase_ == Phase::idle; }
   void cancel();
@@ -51,7 +51,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
   // Logs the answer if it failed or the access log is on.
-  void note(const Request& request, const Response& response) const;
+  void log_answer(const Request& request, const Response& response) const;
   Task<void> send_text(const Request& request, const Response& response, Framing framing);
   Task<bool> send_stream(const Request& request, Response& response, Framing framing);
   Task<void> upgrade(const Request& request, Response& response);
@@ -61,17 +61,17 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<void> linger();
 
   const ConnectionContext& context_;
-  std::shared_ptr<Patrol> patrol_;
-  Patrol::Place place_;
+  std::shared_ptr<ConnectionSet> connections_;
+  ConnectionSet::Handle handle_;
   Transport transport_;
   ReadBuffer buffer_{kMaxReadBuffer};
   std::string out_;
   std::string remote_address_;
   asio::cancellation_signal cancellation_;
   Phase phase_ = Phase::idle;
-  int looks_since_left_ = 0;  // checks by Patrol since the client was first seen gone
+  int sweeps_since_left_ = 0;  // checks by ConnectionSet since the client was first seen gone
   bool cancelled_ = false;
-  Alarm alarm_;  // of the relay in progress
+  RelayTimer relay_timer_;  // of the relay in progress
 };
 
 }  // namespace sandgate::http

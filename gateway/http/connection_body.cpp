@@ -12,16 +12,16 @@ std::optional<uint64_t> ConnectionBody::length() const {
   return declared ? std::optional<uint64_t>(*declared) : std::nullopt;
 }
 
-Task<void> ConnectionBody::invite() {
+Task<void> ConnectionBody::send_continue() {
   if (!parser_.expects_continue() || continued_) co_return;
   continued_ = true;
   const std::array<asio::const_buffer, 1> buffers{asio::buffer(kContinue.data(), kContinue.size())};
   co_await transport_.write(buffers, limits_.write_timeout);
 }
 
-void ConnectionBody::expect(Speed speed) {
+void ConnectionBody::set_min_pace(MinPace pace) {
   pace_.reset();
-  if (speed != Speed::leisure) pace_ = speed == Speed::whole ? limits_.whole_body : limits_.upload;
+  if (pace != MinPace::none) pace_ = pace == MinPace::whole ? limits_.whole_body : limits_.upload;
 }
 
 Task<size_t> ConnectionBody::receive(asio::mutable_buffer into) {
@@ -45,7 +45,7 @@ Task<size_t> ConnectionBody::receive(asio::mutable_buffer into) {
 }
 
 Task<void> ConnectionBody::fill() {
-  if (parser_.expects_continue() && !continued_) co_await invite();
+  if (parser_.expects_continue() && !continued_) co_await send_continue();
   const size_t room = kMaxReadBuffer - buffer_.size();
   // Only an endless chunk header can need more input while the buffer is full.
   if (room == 0) throw Error(ErrorCode::invalid, "the body has a chunk header without an end");

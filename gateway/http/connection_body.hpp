@@ -27,8 +27,8 @@ class ConnectionBody final : public IncomingBody {
   bool ended() const override { return parser_.is_done(); }
   std::optional<uint64_t> length() const override;
   bool broken() const override { return broken_; }
-  Task<void> invite() override;
-  void expect(Speed speed) override;
+  Task<void> send_continue() override;
+  void set_min_pace(MinPace pace) override;
 
   // Drops received body bytes. Returns whether the body ended. Throws Error(invalid).
   bool skip_received();

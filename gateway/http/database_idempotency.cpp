@@ -23,20 +23,20 @@ std::string seal_context(const IdempotentCall& call) {
   return "idempotency/" + call.scope + "/" + call.operation + "/" + call.key;
 }
 
-// Returns the body to store; empty if it is too large, or secret while there is no vault.
+// Returns the body to store; empty if it is too large, or secret while there is no cipher.
 std::optional<std::string> body_to_keep(const Run& run, const std::string& body) {
   if (body.size() > run.options.max_body_bytes) return std::nullopt;
   if (!run.call.sealed) return body;
-  if (!run.options.vault) return std::nullopt;
-  return base64_encode(run.options.vault->seal(Secret(body), seal_context(run.call)));
+  if (!run.options.cipher) return std::nullopt;
+  return base64_encode(run.options.cipher->seal(Secret(body), seal_context(run.call)));
 }
 
 std::string body_kept(const Run& run, const std::string& kept) {
   if (!run.call.sealed) return kept;
   const auto bytes = base64_decode(kept);
-  if (!bytes || !run.options.vault)
+  if (!bytes || !run.options.cipher)
     throw Error(ErrorCode::internal, "a kept answer cannot be opened");
-  return run.options.vault->open(*bytes, seal_context(run.call)).reveal();
+  return run.options.cipher->open(*bytes, seal_context(run.call)).reveal();
 }
 
 struct Look {
@@ -164,7 +164,7 @@ class DatabaseClaim final : public IdempotencyStore::Claim {
   // Retries while the database is unavailable: a late answer is better than one that cannot be
   // replayed.
   Task<void> settle(StoredAnswer answer) override {
-    const auto until = std::chrono::steady_clock::now() + run_->options.keeping;
+    const auto until = std::chrono::steady_clock::now() + run_->options.settle_timeout;
     const auto keep = [run = run_, answer](pqxx::work& tx) { store(tx, *run, answer); };
     for (auto pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
       auto storing = database_.run(keep);

@@ -13,9 +13,9 @@ class DatabaseIdempotency final : public IdempotencyStore {
     std::chrono::milliseconds lease{6'000};  // renewed every third of it
     std::chrono::milliseconds patience{30'000};  // how long a duplicate waits for the first request
     // How long settle() retries while the database is unavailable.
-    std::chrono::milliseconds keeping{5'000};
+    std::chrono::milliseconds settle_timeout{5'000};
     size_t max_body_bytes = 64 * 1024;  // larger answers are not stored; a retry then gets conflict
-    const Vault* vault = nullptr;  // encrypts secret answers; if null, these are not stored
+    const Cipher* cipher = nullptr;  // encrypts secret answers; if null, these are not stored
   };
   // `database` must outlive this object and every loop that has used it.
   explicit DatabaseIdempotency(Database& database) : DatabaseIdempotency(database, Options()) {}

@@ -14,8 +14,8 @@ inline int64_t coarse_now_ms() {
   return now.tv_sec * 1000 + now.tv_nsec / 1'000'000;
 }
 
-// The time by which a step of a connection must end. Patrol checks it, so that arming one needs no
-// timer.
+// The time by which a step of a connection must end. ConnectionSet checks it, so that arming one
+// needs no timer.
 class Deadline {
  public:
   // A limit of zero disarms it.

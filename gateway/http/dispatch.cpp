@@ -29,7 +29,8 @@ Error takes_no_body() {
 }
 
 // Memory grows with the bytes received, not with the announced length.
-Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* seat) {
+Task<std::string> read_whole(IncomingBody& body, size_t limit,
+                             BodyMemoryQuota::Reservation* reservation) {
   if (body.length() && *body.length() > limit) throw too_large(limit);
   std::string text;
   size_t size = 0;
@@ -38,7 +39,7 @@ Task<std::string> read_whole(IncomingBody& body, size_t limit, BodyRoom::Seat* s
       if (size > limit) throw too_large(limit);
       const size_t known = body.length().value_or(limit) + 1;
       const size_t next = std::min({std::max(2 * size, kFirstRead), known + 1, limit + 1});
-      if (seat) seat->grow_to(next);
+      if (reservation) reservation->grow_to(next);
       text.resize(next);
     }
     const std::span<char> room(text.data() + size, text.size() - size);
@@ -87,18 +88,19 @@ bool streams(const Response& response) {
 // Whether the answer will be a stream, as far as that is known before the handler runs.
 bool asks_for_stream(const Request& request, const Route& route) {
   const auto accept = request.headers.list("Accept").value_or("");
-  return route.streams || request.asks_for_websocket() ||
+  return route.streams || request.is_websocket_upgrade() ||
          prefers(accept, "text/event-stream", "application/json");
 }
 
 // Applied after replay as well, so that the first answer and its replay have the same Location.
 void locate(Response& response, const Route& route) {
-  if (route.made_below.empty() || response.status != 201) return;
+  if (route.location_prefix.empty() || response.status != 201) return;
   const auto* body = std::get_if<std::string>(&response.body);
   const Json made = Json::parse(body ? *body : "", nullptr, /*allow_exceptions=*/false);
   const Json id = made.is_object() ? made.value("id", Json()) : Json();
   if (!id.is_string()) return;
-  response.headers.emplace_back("Location", std::string(route.made_below) + id.get<std::string>());
+  response.headers.emplace_back("Location",
+                                std::string(route.location_prefix) + id.get<std::string>());
 }
 
 // With duplicates, a proxy may choose another value than the gateway.
@@ -149,12 +151,12 @@ Response replayed(const StoredAnswer& stored, bool secret) {
 
 Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
   const auto begin = std::chrono::steady_clock::now();
-  Passage passage;
+  Progress progress;
   Response response;
   std::optional<Error> error;
   std::exception_ptr failure;
   try {
-    response = co_await answer(request, body, passage);
+    response = co_await answer(request, body, progress);
   } catch (const Error& known) {
     error = known;  // the common case; avoids rethrowing
   } catch (...) {
@@ -165,11 +167,11 @@ Task<Response> Dispatcher::respond(Request& request, IncomingBody& body) {
     const bool left = body.broken() || state.cancelled() != asio::cancellation_type::none;
     if (left && failure) std::rethrow_exception(failure);
     if (left) throw *error;
-    if (error && passage.admitted) error = co_await unless_missing(request, std::move(*error));
+    if (error && progress.admitted) error = co_await not_found_or(request, std::move(*error));
     response = problem(error ? *error : as_error(failure, request.id), request.id);
   }
   if (services_.metrics)
-    services_.metrics->record(passage.route, response.status,
+    services_.metrics->record(progress.route, response.status,
                               std::chrono::steady_clock::now() - begin);
   co_return response;
 }
@@ -178,7 +180,7 @@ Response Dispatcher::refuse_method(const Request& request) {
   auto allowed = routes_.match(Method::options, split_target(request.target).path).allowed;
   if (allowed.empty())
     return problem(Error(ErrorCode::not_found, "there is nothing at this path"), request.id);
-  return wrong_method(allowed, request.id);
+  return method_not_allowed(allowed, request.id);
 }
 
 Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> allowed) {
@@ -191,14 +193,14 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
     if (error && (allowed.empty() || error->code != ErrorCode::not_found)) throw *error;
     if (!error) request.caller = std::get<Caller>(outcome);
   }
-  if (!allowed.empty()) co_return wrong_method(allowed, request.id);
+  if (!allowed.empty()) co_return method_not_allowed(allowed, request.id);
   const Error error(ErrorCode::not_found, "there is nothing at this path");
   co_return problem(error, request.id);
 }
 
 Task<Response> Dispatcher::refuse_coding(const Request& request) {
   auto checking =
-      unless_missing(request, Error::invalid(kCoding, "is not supported: send the body as it is"));
+      not_found_or(request, Error::invalid(kCoding, "is not supported: send the body as it is"));
   const Error error = co_await std::move(checking);
   if (error.code != ErrorCode::invalid) throw error;
   Response response = problem(error, 415, request.id);
@@ -206,9 +208,9 @@ Task<Response> Dispatcher::refuse_coding(const Request& request) {
   co_return response;
 }
 
-Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage& passage) {
+Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Progress& progress) {
   auto match = routes_.match(request.method, split_target(request.target).path);
-  const Route* route = passage.route = match.route;
+  const Route* route = progress.route = match.route;
   check_single(request.headers);
   if (!route) co_return co_await refuse_path(request, std::move(match.allowed));
   request.route = route->pattern;
@@ -217,26 +219,26 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Passage&
     request.caller = co_await services_.authenticator.authenticate(request);
     admit(request, *route);
   }
-  passage.admitted = true;
-  if (!services_.takes_codings && !body.ended() && is_coded(request.headers))
+  progress.admitted = true;
+  if (!services_.accepts_codings && !body.ended() && is_coded(request.headers))
     co_return co_await refuse_coding(request);
   if (route->idempotent_create) check_idempotency_key(request);
-  std::shared_ptr<void> permit, room;
+  std::shared_ptr<void> permit, reservation;
   if (route->body == BodyMode::streamed) {
     request.stream = &body;
-    if (route->at_leisure) body.expect(IncomingBody::Speed::leisure);
+    if (route->no_min_pace) body.set_min_pace(IncomingBody::MinPace::none);
     if (services_.admission) permit = services_.admission->open_stream(request.caller);
   } else if (!body.ended()) {
-    room = co_await receive(request, body, *route);
+    reservation = co_await receive(request, body, *route);
   }
   // Before the handler: a program that it starts for a stream would go on without the refused one.
   if (!permit && services_.admission && asks_for_stream(request, *route))
     permit = services_.admission->open_stream(request.caller);
   auto running = run(request, *route);
-  if (request.trace) running = under(request.trace, std::move(running));
+  if (request.trace) running = with_trace(request.trace, std::move(running));
   Response response = co_await std::move(running);
   locate(response, *route);
-  if (room) hold(response, std::move(room));
+  if (reservation) hold(response, std::move(reservation));
   if (streams(response)) begin_stream(response, request, *route, std::move(permit));
   co_return response;
 }
@@ -255,13 +257,13 @@ void Dispatcher::begin_stream(Response& response, const Request& request, const 
   if (permit) hold(response, std::move(permit));
 }
 
-Task<Response> Dispatcher::within(Request& request) {
+Task<Response> Dispatcher::subrequest(Request& request) {
   auto match = routes_.match(request.method, split_target(request.target).path);
   if (!match.route) throw Error(ErrorCode::not_found, "there is nothing at this path");
   request.route = match.route->pattern;
   request.params = std::move(match.params);
   check_role(request.caller, *match.route);
-  if (services_.admission && !services_.admission->may_go_on(request.caller, *match.route))
+  if (services_.admission && !services_.admission->may_continue(request.caller, *match.route))
     throw tenant_is_suspended();
   if (match.route->idempotent_create) check_idempotency_key(request);
   auto running =
@@ -271,22 +273,23 @@ Task<Response> Dispatcher::within(Request& request) {
 
 Task<std::shared_ptr<void>> Dispatcher::receive(Request& request, IncomingBody& body,
                                                 const Route& route) {
-  body.expect(IncomingBody::Speed::whole);
+  body.set_min_pace(IncomingBody::MinPace::whole);
   if (route.body == BodyMode::none) {
     auto reading = read_nothing(body);
     co_await std::move(reading);
     co_return nullptr;
   }
-  std::shared_ptr<BodyRoom::Seat> seat;
-  if (services_.body_room && services_.body_room->counts(body.length())) {
+  std::shared_ptr<BodyMemoryQuota::Reservation> reservation;
+  if (services_.body_memory && services_.body_memory->counts(body.length())) {
     const auto& tenant = request.caller.tenant;
-    seat = std::make_shared<BodyRoom::Seat>(*services_.body_room, tenant ? tenant->value : "");
+    reservation = std::make_shared<BodyMemoryQuota::Reservation>(*services_.body_memory,
+                                                                 tenant ? tenant->value : "");
   }
   const size_t limit = route.max_body_bytes > 0 ? route.max_body_bytes : services_.body_bytes.get();
   std::shared_ptr<void> arriving;
   if (services_.admission) arriving = services_.admission->open_body(request.caller);
-  request.body = co_await read_whole(body, limit, seat.get());
-  co_return seat;
+  request.body = co_await read_whole(body, limit, reservation.get());
+  co_return reservation;
 }
 
 // Not a coroutine: each coroutine that an exception passes rethrows it.
@@ -301,10 +304,10 @@ Task<Response> Dispatcher::run(Request& request, const Route& route) {
   return route.handler(request);
 }
 
-Task<Error> Dispatcher::unless_missing(const Request& request, Error error) {
+Task<Error> Dispatcher::not_found_or(const Request& request, Error error) {
   const bool is_wrong = error.code == ErrorCode::invalid || error.code == ErrorCode::too_large;
-  if (!is_wrong || !services_.presence || !request.params.contains("id")) co_return error;
-  auto checking = services_.presence->check(request);
+  if (!is_wrong || !services_.existence_check || !request.params.contains("id")) co_return error;
+  auto checking = services_.existence_check->check(request);
   const auto outcome = co_await attempt(std::move(checking));
   const auto* missing = std::get_if<Error>(&outcome);
   co_return missing && missing->code == ErrorCode::not_found ? *missing : std::move(error);
@@ -319,14 +322,14 @@ Task<Response> Dispatcher::run_once(Request& request, const Route& route, Idempo
   std::optional<Error> refusal;
   std::exception_ptr failure;
   try {
-    if (!request.earlier.empty() && !route.takes_up) throw answer_lost(request.earlier);
+    if (!request.earlier.empty() && !route.resumable) throw answer_lost(request.earlier);
     response = co_await route.handler(request);
   } catch (const Error& known) {
     refusal = known;
   } catch (...) {
     failure = std::current_exception();
   }
-  if (refusal) refusal = co_await unless_missing(request, std::move(*refusal));
+  if (refusal) refusal = co_await not_found_or(request, std::move(*refusal));
   if (refusal) response = problem(*refusal, request.id);
   if (failure || !is_text(response) || !may_be_replayed(response.status)) {
     start.claim->release();

@@ -1,11 +1,11 @@
 #pragma once
-#include "gateway/core/live.hpp"
+#include "gateway/core/relaxed_atomic.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/authenticator.hpp"
-#include "gateway/http/body_room.hpp"
+#include "gateway/http/body_memory_quota.hpp"
+#include "gateway/http/existence_check.hpp"
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/idempotency.hpp"
-#include "gateway/http/presence.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/http/routes.hpp"
 
@@ -22,10 +22,10 @@ class Dispatcher final : public Responder {
     Admission* admission = nullptr;
     IdempotencyStore* idempotency = nullptr;
     HttpMetrics* metrics = nullptr;
-    Live<size_t> body_bytes = 1 << 20;  // limit of a JSON body unless its route sets one
-    BodyRoom* body_room = nullptr;
-    Presence* presence = nullptr;
-    bool takes_codings = false;  // handlers handle Content-Encoding; otherwise 415
+    RelaxedAtomic<size_t> body_bytes = 1 << 20;  // limit of a JSON body unless its route sets one
+    BodyMemoryQuota* body_memory = nullptr;
+    ExistenceCheck* existence_check = nullptr;
+    bool accepts_codings = false;  // handlers handle Content-Encoding; otherwise 415
   };
   // `routes` must be complete and outlive this object.
   Dispatcher(const Routes& routes, Services services) : routes_(routes), services_(services) {}
@@ -39,21 +39,21 @@ class Dispatcher final : public Responder {
   // and suspension like respond(), but does not authenticate or count the request again. Throws
   // Error(forbidden) if the tenant is suspended meanwhile, and what the route's handler throws. The
   // body must be set, as text or stream.
-  Task<Response> within(Request& request);
+  Task<Response> subrequest(Request& request);
 
  private:
   // The route of a request, and whether its caller passed authentication and admission.
-  struct Passage {
+  struct Progress {
     const Route* route = nullptr;
     bool admitted = false;
   };
-  Task<Response> answer(Request& request, IncomingBody& body, Passage& passage);
+  Task<Response> answer(Request& request, IncomingBody& body, Progress& progress);
   // The steps of answer(), in order.
   Task<Response> refuse_path(Request& request, std::vector<Method> allowed);
   void admit(Request& request, const Route& route);  // throws if the caller is refused
   // Answers an admitted request whose body has a Content-Encoding.
   Task<Response> refuse_coding(const Request& request);
-  // The returned token holds the body's share of the body room.
+  // The returned token holds the body's reservation of memory.
   Task<std::shared_ptr<void>> receive(Request& request, IncomingBody& body, const Route& route);
   Task<Response> run(Request& request, const Route& route);
   Task<Response> run_once(Request& request, const Route& route, IdempotentCall call);
@@ -63,7 +63,7 @@ class Dispatcher final : public Responder {
                     std::shared_ptr<void> permit);
   // Returns `error`, or the not_found of the resource that the admitted request names, if that is
   // missing: it comes before what else is wrong with the request.
-  Task<Error> unless_missing(const Request& request, Error error);
+  Task<Error> not_found_or(const Request& request, Error error);
 
   const Routes& routes_;
   Services services_;

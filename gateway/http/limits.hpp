@@ -2,7 +2,7 @@
 #include <chrono>
 #include <cstddef>
 
-#include "gateway/core/live.hpp"
+#include "gateway/core/relaxed_atomic.hpp"
 
 namespace sandgate::http {
 
@@ -15,7 +15,7 @@ struct Pace {
 
 // Limits of one connection. A duration of zero means no limit.
 struct Limits {
-  Live<size_t> header_bytes = 16 * 1024;  // request line and fields together
+  RelaxedAtomic<size_t> header_bytes = 16 * 1024;  // request line and fields together
   size_t target_bytes = 13 * 1024;  // holds a path of 4095 bytes, each percent-encoded
   size_t header_fields = 100;
   size_t websocket_message_bytes = 1 << 20;

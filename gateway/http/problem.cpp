@@ -91,7 +91,7 @@ Response problem(const Error& error, std::string_view request_id) {
   return problem(error, status_of(error.code), request_id);
 }
 
-Response wrong_method(const std::vector<Method>& allowed, std::string_view request_id) {
+Response method_not_allowed(const std::vector<Method>& allowed, std::string_view request_id) {
   std::string list;
   for (const Method method : allowed)
     list.append(list.empty() ? "" : ", ").append(to_string(method));

@@ -20,7 +20,7 @@ Response problem(const Error& error, std::string_view request_id);
 // Like above with an explicit status, for HTTP's own refusals (405, 431).
 Response problem(const Error& error, int status, std::string_view request_id);
 // 405: the path exists, but not with this method.
-Response wrong_method(const std::vector<Method>& allowed, std::string_view request_id);
+Response method_not_allowed(const std::vector<Method>& allowed, std::string_view request_id);
 
 // Converts any exception at the HTTP edge: an Error is returned as it is. Everything else becomes
 // internal; its type and text are logged and not shown.

@@ -55,7 +55,7 @@ const TenantId& Request::tenant() const {
   return *caller.tenant;
 }
 
-bool Request::asks_for_websocket() const {
+bool Request::is_websocket_upgrade() const {
   const auto upgrade = headers.list("Upgrade");
   const auto connection = headers.list("Connection");
   return method == Method::get && upgrade && has_token(*upgrade, "websocket") && connection &&
@@ -64,10 +64,10 @@ bool Request::asks_for_websocket() const {
 }
 
 void Request::require_websocket() const {
-  if (!asks_for_websocket()) throw websocket_wanted();
+  if (!is_websocket_upgrade()) throw websocket_required();
 }
 
-Error websocket_wanted() {
+Error websocket_required() {
   return Error(ErrorCode::invalid,
                "this path is a WebSocket: send GET over HTTP/1.1 with 'Connection: Upgrade', "
                "'Upgrade: websocket', 'Sec-WebSocket-Version: 13' and a Sec-WebSocket-Key");

@@ -32,14 +32,14 @@ struct Request {
   TracePtr trace;  // the caller's trace context or null; the handler runs under it
   std::string claim;  // id of the run under an Idempotency-Key, for mark_effect(), or empty
   std::string earlier;  // what an unanswered earlier run of this call made, or empty
-  // For a request within a session (see Dispatcher::within): creates are scoped to this session.
-  // Empty: the profile's scope applies.
+  // For a request within a session (see Dispatcher::subrequest): creates are scoped to this
+  // session. Empty: the profile's scope applies.
   std::string session;
   std::chrono::steady_clock::time_point received;  // when its head was complete
   std::string remote_address;
   Caller caller;
-  std::shared_ptr<void> place;  // holds a tenant's connection, see Admission
-  bool turned_away = false;  // no share was left: the connection closes after the answer
+  std::shared_ptr<void> connection_token;  // holds a tenant's connection, see Admission
+  bool over_connection_limit = false;  // no share was left: the connection closes after the answer
 
   std::string_view method_name() const {
     return method == Method::other ? std::string_view(other_method) : to_string(method);
@@ -54,11 +54,11 @@ struct Request {
   // The tenant the call acts for. Throws Error(invalid) if an operator names none.
   const TenantId& tenant() const;
   // Whether the request is a WebSocket upgrade, so that an UpgradeBody may answer it.
-  bool asks_for_websocket() const;
-  void require_websocket() const;  // throws websocket_wanted() unless it is one
+  bool is_websocket_upgrade() const;
+  void require_websocket() const;  // throws websocket_required() unless it is one
 };
 
 // Returns Error(invalid) that says how to ask for a WebSocket.
-Error websocket_wanted();
+Error websocket_required();
 
 }  // namespace sandgate::http

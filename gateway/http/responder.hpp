@@ -15,11 +15,11 @@ class IncomingBody : public ByteSource {
   virtual bool broken() const = 0;  // the client disconnected within the body: no answer is needed
   // Sends "100 Continue" to a client that expects it. read() does so itself; call this first if the
   // body is read after the answer has begun.
-  virtual Task<void> invite() = 0;
+  virtual Task<void> send_continue() = 0;
   // Sets the minimum pace of the body, see Limits; the default is upload. A slower body ends the
-  // connection. At leisure there is none: only Limits::body_timeout of silence does.
-  enum class Speed { whole, upload, leisure };
-  virtual void expect(Speed) {}
+  // connection. With none only Limits::body_timeout of silence does.
+  enum class MinPace { whole, upload, none };
+  virtual void set_min_pace(MinPace) {}
 };
 
 // Answers requests: the interface between connections and routes.
@@ -31,7 +31,7 @@ class Responder {
   virtual Task<Response> respond(Request& request, IncomingBody& body) = 0;
   // Whether the request is passed on as it is: its target need not decode, Request::path and query
   // stay empty, and its method may be Method::other.
-  virtual bool passes_on(const Request&) const { return false; }
+  virtual bool is_passthrough(const Request&) const { return false; }
   // Answers a request that is not passed on and has Method::other.
   virtual Response refuse_method(const Request& request) = 0;
 };

@@ -21,7 +21,7 @@ struct Response {
   // are ignored.
   std::variant<std::string, StreamBody, UpgradeBody, RelayBody> body;
   std::optional<ErrorCode> code;  // of a problem document, for the log
-  bool foreseen = false;  // a failure that is no news: not logged as a warning
+  bool is_expected = false;  // a failure that is no news: not logged as a warning
 
   static Response json(int status, const Json& value);
   static Response empty(int status);  // no body, no content type

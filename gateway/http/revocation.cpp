@@ -28,7 +28,7 @@ Task<bool> is_still_granted(SharedAccess access) {
   if (const auto* error = std::get_if<Error>(&outcome)) co_return !is_refusal(*error);
   const Caller& caller = std::get<Caller>(outcome);
   if (!allows(caller.role, access->route.permission)) co_return false;
-  co_return !access->admission || access->admission->may_go_on(caller, access->route);
+  co_return !access->admission || access->admission->may_continue(caller, access->route);
 }
 
 Task<void> until_revoked(SharedAccess access) {
@@ -48,7 +48,7 @@ Task<void> watched(Task<void> stream, SharedAccess access) {
 }
 
 Task<void> until_refused(Caller caller, const Route& route, const Admission& admission) {
-  while (admission.may_go_on(caller, route)) co_await sleep_for(kLookAgain);
+  while (admission.may_continue(caller, route)) co_await sleep_for(kLookAgain);
 }
 
 }  // namespace

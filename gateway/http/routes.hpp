@@ -45,11 +45,12 @@ struct Route {
   Handler handler;
   size_t max_body_bytes = 0;  // buffered only; more is too_large. 0: the default of all JSON bodies
   bool idempotent_create = false;  // honours Idempotency-Key
-  bool takes_up = false;  // with idempotent_create: the handler resumes from Request::earlier
-  // Adds to a 201 the Location `made_below` + `id`. Empty: the created resource cannot be fetched.
-  std::string_view made_below = {};
+  bool resumable = false;  // with idempotent_create: the handler resumes from Request::earlier
+  // Adds to a 201 the Location `location_prefix` + `id`. Empty: the created resource cannot be
+  // fetched.
+  std::string_view location_prefix = {};
   bool secret_answer = false;  // seals stored answers and forbids caching
-  bool at_leisure = false;  // streamed only: no minimum pace, as for typed keys
+  bool no_min_pace = false;  // streamed only: no minimum pace, as for typed keys
   bool starts_work = false;  // a GET that costs something, as a terminal starts a shell
   bool streams = false;  // always answers with a stream, whatever the request accepts
 };

@@ -21,7 +21,7 @@ Server::Server(IoThreads& io, Responder& responder, ServerOptions options)
       options_(std::move(options)),
       context_{responder, options_.limits, options_.access_log} {
   for (size_t i = 0; i < io_.size(); ++i)
-    patrols_.push_back(std::make_shared<Patrol>(io_.loop(i), census_));
+    connection_sets_.push_back(std::make_shared<ConnectionSet>(io_.loop(i), open_connections_));
 }
 
 Server::~Server() { stop_within(std::chrono::milliseconds(0)); }
@@ -29,13 +29,13 @@ Server::~Server() { stop_within(std::chrono::milliseconds(0)); }
 void Server::start() {
   if (options_.tls) tls_.emplace(*options_.tls);
   acceptor_.emplace(
-      bind_listener(io_.loop(0), options_.address, options_.port, options_.bind_patience));
+      bind_listener(io_.loop(0), options_.address, options_.port, options_.bind_timeout));
   port_ = acceptor_->local_endpoint().port();
   running_ = true;
-  accepting_.enter();
+  accepting_.add();
   asio::co_spawn(
       io_.loop(0), [this] { return accept_until_closed(); },
-      [this](std::exception_ptr) { accepting_.leave(); });
+      [this](std::exception_ptr) { accepting_.done(); });
 }
 
 void Server::reload_tls() {
@@ -49,30 +49,31 @@ void Server::change(const ServerOptions& options) {
   context_.access_log = options.access_log;
 }
 
-size_t Server::quietest_loop() const {
+size_t Server::least_loaded_loop() const {
   size_t best = 0;
-  for (size_t i = 1; i < patrols_.size(); ++i)
-    if (patrols_[i]->size() < patrols_[best]->size()) best = i;
+  for (size_t i = 1; i < connection_sets_.size(); ++i)
+    if (connection_sets_[i]->size() < connection_sets_[best]->size()) best = i;
   return best;
 }
 
-bool Server::make_room() {
+bool Server::evict_waiting() {
   const auto most = std::ranges::max_element(
-      patrols_, {}, [](const std::shared_ptr<Patrol>& patrol) { return patrol->waiting(); });
+      connection_sets_, {},
+      [](const std::shared_ptr<ConnectionSet>& set) { return set->waiting(); });
   if ((*most)->waiting() == 0) return false;
-  (*most)->promise_room();
+  (*most)->schedule_eviction();
   return true;
 }
 
 void Server::take(Transport::Socket socket, size_t loop) {
-  if (census_->count() >= options_.max_connections + kRefusals) return;
-  const bool refused = census_->count() >= options_.max_connections && !make_room();
-  census_->enter();
+  if (open_connections_->count() >= options_.max_connections + kRefusals) return;
+  const bool refused = open_connections_->count() >= options_.max_connections && !evict_waiting();
+  open_connections_->add();
   auto tls = tls_ ? tls_->current() : nullptr;
-  asio::dispatch(io_.loop(loop), [this, refused, tls = std::move(tls), patrol = patrols_[loop],
+  asio::dispatch(io_.loop(loop), [this, refused, tls = std::move(tls), set = connection_sets_[loop],
                                   socket = std::move(socket)]() mutable {
-    auto connection = std::make_shared<Connection>(std::move(socket), std::move(tls), context_,
-                                                   std::move(patrol));
+    auto connection =
+        std::make_shared<Connection>(std::move(socket), std::move(tls), context_, std::move(set));
     if (refused)
       connection->start_refusing();
     else
@@ -81,7 +82,7 @@ void Server::take(Transport::Socket socket, size_t loop) {
 }
 
 Task<void> Server::accept_one() {
-  const size_t loop = quietest_loop();
+  const size_t loop = least_loaded_loop();
   auto [failure, socket] =
       co_await acceptor_->async_accept(io_.loop(loop), asio::as_tuple(asio::use_awaitable));
   if (!acceptor_->is_open()) co_return;
@@ -102,9 +103,9 @@ Task<void> Server::accept_until_closed() {
   }
 }
 
-void Server::on_every_loop(void (Patrol::*what)()) {
-  for (size_t i = 0; i < patrols_.size(); ++i)
-    asio::post(io_.loop(i), [patrol = patrols_[i], what] { ((*patrol).*what)(); });
+void Server::on_every_loop(void (ConnectionSet::*what)()) {
+  for (size_t i = 0; i < connection_sets_.size(); ++i)
+    asio::post(io_.loop(i), [set = connection_sets_[i], what] { ((*set).*what)(); });
 }
 
 void Server::stop() { stop_within(options_.grace); }
@@ -113,12 +114,12 @@ void Server::stop_within(std::chrono::milliseconds grace) {
   if (!running_) return;
   running_ = false;
   asio::post(io_.loop(0), [this] { acceptor_->close(); });
-  accepting_.wait_until_empty(kCancelPatience);
-  on_every_loop(&Patrol::begin_stop);
-  if (census_->wait_until_empty(grace)) return;
-  on_every_loop(&Patrol::cancel_all);
-  if (!census_->wait_until_empty(kCancelPatience))
-    log::error("connections did not end", {{"count", census_->count()}});
+  accepting_.wait_for(kCancelPatience);
+  on_every_loop(&ConnectionSet::begin_stop);
+  if (open_connections_->wait_for(grace)) return;
+  on_every_loop(&ConnectionSet::cancel_all);
+  if (!open_connections_->wait_for(kCancelPatience))
+    log::error("connections did not end", {{"count", open_connections_->count()}});
 }
 
 }  // namespace sandgate::http

@@ -14,8 +14,8 @@ struct ServerOptions {
   std::string address = "127.0.0.1";  // an IP address, or "localhost"
   uint16_t port = 8080;  // 0: any free port
   std::optional<TlsFiles> tls;
-  Live<size_t> max_connections = 8192;  // then an idle one is closed, or else 503
-  std::chrono::milliseconds bind_patience{3000};  // how long a port in use is retried
+  RelaxedAtomic<size_t> max_connections = 8192;  // then an idle one is closed, or else 503
+  std::chrono::milliseconds bind_timeout{3000};  // how long a port in use is retried
   std::chrono::milliseconds grace{30'000};  // for answers in progress when stopping
   Limits limits;
   bool access_log = false;  // log every answer, not only those of status 500 and above
@@ -35,7 +35,7 @@ class Server {
   // Error(invalid) if the address or the TLS files are wrong.
   void start();
   uint16_t port() const { return port_; }  // after start()
-  size_t connections() const { return census_->count(); }
+  size_t connections() const { return open_connections_->count(); }
   // Applies max_connections, grace, header_bytes and access_log to later connections, heads,
   // answers and the next stop(). Call on the thread that calls stop().
   void change(const ServerOptions& options);
@@ -51,19 +51,19 @@ class Server {
   Task<void> accept_one();
   void take(Transport::Socket socket, size_t loop);
   // Ends a waiting connection to make room for a new one. Returns false if none is waiting.
-  bool make_room();
-  size_t quietest_loop() const;
+  bool evict_waiting();
+  size_t least_loaded_loop() const;
   void stop_within(std::chrono::milliseconds grace);
-  void on_every_loop(void (Patrol::*what)());
+  void on_every_loop(void (ConnectionSet::*what)());
 
   IoThreads& io_;
   ServerOptions options_;
   ConnectionContext context_;
   std::optional<TlsIdentity> tls_;
-  std::shared_ptr<Census> census_ = std::make_shared<Census>();
-  std::vector<std::shared_ptr<Patrol>> patrols_;  // one per loop
+  std::shared_ptr<WaitGroup> open_connections_ = std::make_shared<WaitGroup>();
+  std::vector<std::shared_ptr<ConnectionSet>> connection_sets_;  // one per loop
   std::optional<asio::ip::tcp::acceptor> acceptor_;  // on loop 0
-  Census accepting_;
+  WaitGroup accepting_;
   uint16_t port_ = 0;
   bool running_ = false;
 };

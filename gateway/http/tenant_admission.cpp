@@ -24,7 +24,7 @@ std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int
   return std::shared_ptr<void>(one.get(), [one](void*) { --*one; });
 }
 
-Error come_back(const char* why) {
+Error retry_later(const char* why) {
   Error error(ErrorCode::rate_limited, why);
   error.retry_after = kTryAgainIn;
   return error;
@@ -59,7 +59,7 @@ TenantAdmission::TenantAdmission(TenantDirectory& tenants, Options options, Now 
       buckets_(options.max_tenants),
       streams_(options.max_tenants),
       bodies_(options.max_tenants),
-      places_(options.connections) {}
+      quota_(options.connections) {}
 
 std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_second) const {
   const auto now = now_();
@@ -75,7 +75,7 @@ std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_secon
   return std::chrono::ceil<std::chrono::nanoseconds>(wait);
 }
 
-bool TenantAdmission::may_go_on(const Caller& caller, const Route& route) const {
+bool TenantAdmission::may_continue(const Caller& caller, const Route& route) const {
   if (caller.is_operator() || !is_forbidden_to_suspended(route)) return true;
   const auto tenant = caller.tenant ? tenants_.last_known(*caller.tenant) : nullptr;
   return !caller.suspended && !(tenant && tenant->suspended);
@@ -84,7 +84,7 @@ bool TenantAdmission::may_go_on(const Caller& caller, const Route& route) const 
 void TenantAdmission::admit(const Caller& caller, const Route& route) {
   // Operators are not counted against the tenant they act for.
   if (!caller.tenant || caller.is_operator()) return;
-  if (!may_go_on(caller, route)) throw tenant_is_suspended();
+  if (!may_continue(caller, route)) throw tenant_is_suspended();
   const auto tenant = tenants_.last_known(*caller.tenant);
   if (!tenant || !tenant->limits.requests_per_second) return;
   const int64_t per_second = *tenant->limits.requests_per_second;
@@ -105,14 +105,14 @@ std::shared_ptr<void> TenantAdmission::open_stream(const Caller& caller) {
 
 std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
   return count(bodies_, caller, options_.max_bodies,
-               come_back("this tenant sends too many bodies at once"));
+               retry_later("this tenant sends too many bodies at once"));
 }
 
 std::shared_ptr<void> TenantAdmission::hold_connection(const Caller& caller, Requester requester) {
   if (!caller.tenant || caller.is_operator()) return nullptr;
-  auto place = places_.take(*caller.tenant, requester);
-  if (!place) throw come_back("this tenant has too many requests and streams under way at once");
-  return place;
+  auto token = quota_.acquire(*caller.tenant, requester);
+  if (!token) throw retry_later("this tenant has too many requests and streams under way at once");
+  return token;
 }
 
 }  // namespace sandgate::http

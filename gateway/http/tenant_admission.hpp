@@ -19,7 +19,7 @@ class TenantAdmission final : public Admission {
     size_t max_tenants = 10'000;  // buckets kept; an evicted tenant starts with a full one
     int64_t max_streams = 1'000;  // per tenant
     int64_t max_bodies = 2'000;  // per tenant, being received
-    size_t connections = 4'096;  // of all tenants; Places decides each tenant's share
+    size_t connections = 4'096;  // of all tenants; ConnectionQuota decides each tenant's share
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -28,12 +28,12 @@ class TenantAdmission final : public Admission {
   explicit TenantAdmission(TenantDirectory& tenants) : TenantAdmission(tenants, Options{}) {}
 
   void admit(const Caller& caller, const Route& route) override;
-  bool may_go_on(const Caller& caller, const Route& route) const override;
+  bool may_continue(const Caller& caller, const Route& route) const override;
   std::shared_ptr<void> open_stream(const Caller& caller) override;
   std::shared_ptr<void> open_body(const Caller& caller) override;
   std::shared_ptr<void> hold_connection(const Caller& caller, Requester requester) override;
   // Changes Options::connections; held connections stay.
-  void set_connections(size_t most) { places_.set_most(most); }
+  void set_connections(size_t most) { quota_.set_limit(most); }
 
  private:
   struct Bucket {
@@ -49,7 +49,7 @@ class TenantAdmission final : public Admission {
   Now now_;
   BoundedMap<Bucket> buckets_;
   Counts streams_, bodies_;
-  Places places_;
+  ConnectionQuota quota_;
 };
 
 }  // namespace sandgate::http

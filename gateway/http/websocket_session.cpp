@@ -159,7 +159,7 @@ Task<void> serve_websocket(Transport& transport, const Request& request, Respons
   const Goodbye goodbye = co_await handle(session, body, request.id);
   // Runs even after cancellation: it is short and bounded by the deadline.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
-  transport.deadline.arm(kFarewell);
+  transport.deadline.arm(kCloseTimeout);
   co_await session.close(goodbye.code, goodbye.reason);
   transport.close();
   co_await session.settle();

@@ -9,7 +9,7 @@
 namespace sandgate::http {
 
 // Time limit of a WebSocket's closing handshake.
-constexpr std::chrono::milliseconds kFarewell{2000};
+constexpr std::chrono::milliseconds kCloseTimeout{2000};
 
 // Accepts the upgrade in `response` and serves it until its close frame: 1000 normally, 1009 after
 // an oversized message, 1011 with the error's code if the serve function throws an Error, 1001 if

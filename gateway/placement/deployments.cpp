@@ -168,7 +168,7 @@ void Deployments::poke() {
   std::unique_lock lock(mutex_);
   const auto bell = bell_.lock();
   lock.unlock();
-  if (bell) bell->ring();
+  if (bell) bell->set();
 }
 
 // A reload under way may have read the store before the change, so wait for the next one.
@@ -207,7 +207,7 @@ Task<void> Deployments::reload_as_poked() {
 }
 
 Task<void> Deployments::run() {
-  const auto bell = std::make_shared<Bell>(co_await asio::this_coro::executor);
+  const auto bell = std::make_shared<AutoResetEvent>(co_await asio::this_coro::executor);
   {
     std::lock_guard lock(mutex_);
     bell_ = bell;

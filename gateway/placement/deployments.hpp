@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/placement/deployment.hpp"
 #include "registry/deployment_store.hpp"
@@ -70,7 +70,7 @@ class Deployments {
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards set_ and bell_
   std::shared_ptr<const DeploymentSet> set_;
-  std::weak_ptr<Bell> bell_;  // of run(), while it runs
+  std::weak_ptr<AutoResetEvent> bell_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, Loaded> rows_;  // reload() only
   std::atomic<bool> poked_{true};

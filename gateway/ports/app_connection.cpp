@@ -50,12 +50,12 @@ AppConnection::~AppConnection() {
 
 Task<void> AppConnection::wait_to_write() {
   const auto [failure] = co_await socket_.async_wait(Socket::wait_write, kAsTuple);
-  if (given_up_) throw overdue();
+  if (cancelled_) throw overdue();
   if (failure) throw boost::system::system_error(failure);
 }
 
 Task<size_t> AppConnection::read() {
-  if (given_up_) throw overdue();
+  if (cancelled_) throw overdue();
   if (begin_ == end_) begin_ = end_ = 0;
   if (end_ == kBufferBytes && begin_ > 0) {
     std::memmove(buffer_.get(), buffer_.get() + begin_, end_ - begin_);
@@ -70,7 +70,7 @@ Task<size_t> AppConnection::read() {
     std::tie(failure, got) = co_await tls_->async_read_some(room, kAsTuple);
   else
     std::tie(failure, got) = co_await socket_.async_receive(room, MSG_DONTWAIT, kAsTuple);
-  if (given_up_) throw overdue();
+  if (cancelled_) throw overdue();
   if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
   // Many programs end TLS by closing the connection alone.
   broken_ = failure && failure != asio::error::eof && failure != asio::ssl::error::stream_truncated;
@@ -95,13 +95,13 @@ ssize_t AppConnection::send_some(const Buffers& buffers) {
 }
 
 Task<bool> AppConnection::write(std::span<const asio::const_buffer> buffers) {
-  if (given_up_) throw overdue();
+  if (cancelled_) throw overdue();
   Buffers rest{};
   std::copy_n(buffers.begin(), std::min(buffers.size(), rest.size()), rest.begin());
   size_t left = asio::buffer_size(rest);
   if (tls_) {
     const auto [failure, put] = co_await asio::async_write(*tls_, rest, kAsTuple);
-    if (given_up_) throw overdue();
+    if (cancelled_) throw overdue();
     if (failure == asio::error::operation_aborted) throw boost::system::system_error(failure);
     co_return !failure;
   }
@@ -125,14 +125,14 @@ Task<bool> AppConnection::write(std::span<const asio::const_buffer> buffers) {
 
 void AppConnection::end_writing() { ::shutdown(socket_.native_handle(), SHUT_WR); }
 
-void AppConnection::give_up() {
-  given_up_ = true;
+void AppConnection::cancel() {
+  cancelled_ = true;
   boost::system::error_code ignored;
   socket_.cancel(ignored);
 }
 
 bool AppConnection::stale() const {
-  if (given_up_) return true;
+  if (cancelled_) return true;
   char unasked = 0;
   // Uses the descriptor only: another executor's thread may call this on an idle connection.
   const int descriptor = const_cast<AppConnection*>(this)->socket_.native_handle();

@@ -29,7 +29,7 @@ class AppConnection {
   Task<void> secure(asio::ssl::context& context);
 
   // Appends received bytes to unread(); returns how many, 0 when the program closed or broke the
-  // connection. Throws Error(timeout) after give_up(). The buffer must not be full().
+  // connection. Throws Error(timeout) after cancel(). The buffer must not be full().
   Task<size_t> read();
   std::string_view unread() const { return {buffer_.get() + begin_, end_ - begin_}; }
   void consume(size_t bytes) { begin_ += bytes; }
@@ -40,13 +40,13 @@ class AppConnection {
   void end_writing();
 
   // Cancels the read and write in progress; they throw Error(timeout), and so do later ones.
-  void give_up();
+  void cancel();
 
   // Whether the last read() found the connection broken, not closed.
   bool broken() const { return broken_; }
   // Whether the connection was refused.
   bool refused() const { return refused_; }
-  // Whether it cannot serve another request: it was closed or given up, or has sent unrequested
+  // Whether it cannot serve another request: it was closed or cancelled, or has sent unrequested
   // data.
   bool stale() const;
   const std::string& key() const { return key_; }
@@ -73,7 +73,7 @@ class AppConnection {
   std::optional<asio::ssl::stream<Socket&>> tls_;
   std::unique_ptr<char[]> buffer_{new char[kBufferBytes]};
   size_t begin_ = 0, end_ = 0;
-  bool given_up_ = false, broken_ = false, refused_ = false;
+  bool cancelled_ = false, broken_ = false, refused_ = false;
 };
 
 }  // namespace sandgate::ports

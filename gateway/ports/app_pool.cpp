@@ -11,7 +11,7 @@ using Steady = std::chrono::steady_clock;
 
 AppPool::AppPool() { tls_.set_default_verify_paths(); }
 
-std::unique_ptr<AppPool::Seat> AppPool::enter(std::string key) {
+std::unique_ptr<AppPool::Slot> AppPool::acquire(std::string key) {
   {
     std::lock_guard lock(mutex_);
     Port& port = ports_[key];
@@ -19,10 +19,10 @@ std::unique_ptr<AppPool::Seat> AppPool::enter(std::string key) {
       throw Error(ErrorCode::unavailable, "too many requests to this port are under way");
     ++port.busy;
   }
-  return std::make_unique<Seat>(*this, std::move(key));
+  return std::make_unique<Slot>(*this, std::move(key));
 }
 
-void AppPool::leave(const std::string& key) {
+void AppPool::release(const std::string& key) {
   std::lock_guard lock(mutex_);
   const auto found = ports_.find(key);
   if (found == ports_.end()) return;

@@ -18,12 +18,12 @@ class AppPool {
   static constexpr std::chrono::seconds kMaxAge{15};  // idle connections are dropped then
 
   // Counts one exchange as running until destruction.
-  class Seat {
+  class Slot {
    public:
-    Seat(AppPool& pool, std::string key) : pool_(pool), key_(std::move(key)) {}
-    ~Seat() { pool_.leave(key_); }
-    Seat(const Seat&) = delete;
-    Seat& operator=(const Seat&) = delete;
+    Slot(AppPool& pool, std::string key) : pool_(pool), key_(std::move(key)) {}
+    ~Slot() { pool_.release(key_); }
+    Slot(const Slot&) = delete;
+    Slot& operator=(const Slot&) = delete;
     const std::string& key() const { return key_; }
 
    private:
@@ -33,7 +33,7 @@ class AppPool {
   AppPool();
 
   // Throws Error(unavailable) when kMaxBusy exchanges of the port are running.
-  std::unique_ptr<Seat> enter(std::string key);
+  std::unique_ptr<Slot> acquire(std::string key);
 
   // An idle connection of this executor, idle no longer than `age`; null when there is none.
   std::unique_ptr<AppConnection> take(const std::string& key, const asio::any_io_executor& executor,
@@ -56,7 +56,7 @@ class AppPool {
     size_t busy = 0;
   };
 
-  void leave(const std::string& key);
+  void release(const std::string& key);
   // Removes the idle connections for which `goes` holds, of keys that begin with `prefix`.
   template <class Goes>
   void remove(const std::string& prefix, Goes goes);

@@ -13,7 +13,7 @@ constexpr size_t kUploadBytes = 32 * 1024;
 Task<void> ForwardedBody::gather() {
   const auto length = framing_.length;
   if (length && *length <= kSmallBody) {
-    body_.expect(http::IncomingBody::Speed::whole);
+    body_.set_min_pace(http::IncomingBody::MinPace::whole);
     small_.resize(*length);
     for (size_t have = 0; have < small_.size();) {
       const std::span<char> room(small_.data() + have, small_.size() - have);
@@ -24,13 +24,13 @@ Task<void> ForwardedBody::gather() {
     co_return;
   }
   // It may come as slowly as somebody types.
-  body_.expect(http::IncomingBody::Speed::leisure);
-  co_await body_.invite();
+  body_.set_min_pace(http::IncomingBody::MinPace::none);
+  co_await body_.send_continue();
   streams_ = true;
   framing_.chunked = !length;
 }
 
-Task<void> ForwardedBody::upload(WatchedApp& app) {
+Task<void> ForwardedBody::upload(AppExchange& app) {
   const std::unique_ptr<char[]> bytes(new char[kUploadBytes]);
   const std::span<char> room(bytes.get(), kUploadBytes);
   for (;;) {
@@ -46,7 +46,7 @@ Task<void> ForwardedBody::upload(WatchedApp& app) {
     const bool taken = co_await app.connection().write(buffers);
     // The program may have answered already and not want the rest.
     if (!taken) co_return;
-    app.client_spoke();
+    app.note_client_activity();
     if (got == 0) break;
   }
   uploaded_ = true;

@@ -2,8 +2,8 @@
 #include <string>
 
 #include "gateway/http/responder.hpp"
-#include "gateway/ports/forwarding.hpp"
-#include "gateway/ports/watched_app.hpp"
+#include "gateway/ports/app_exchange.hpp"
+#include "gateway/ports/forwarded_request.hpp"
 
 namespace sandgate::ports {
 
@@ -22,8 +22,8 @@ class ForwardedBody {
   bool streams() const { return streams_; }
 
   // Streams the body until its end, or until the program takes no more. Throws as
-  // IncomingBody::read(), AppConnection::write() and WatchedApp::check_open().
-  Task<void> upload(WatchedApp& app);
+  // IncomingBody::read(), AppConnection::write() and AppExchange::check_open().
+  Task<void> upload(AppExchange& app);
   bool is_sent() const { return !streams_ || uploaded_; }
 
  private:

@@ -27,7 +27,7 @@ struct OpenPort {
   Time created_at;
   std::optional<Time> expires_at;  // empty: open until the sandbox ends
 
-  bool is_over(Time now) const { return expires_at && *expires_at <= now; }
+  bool is_expired(Time now) const { return expires_at && *expires_at <= now; }
 };
 
 // The table of open ports, with a cache that NOTIFY 'ports' invalidates.

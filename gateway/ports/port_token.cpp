@@ -53,26 +53,26 @@ std::string without_token(std::string_view list, char separator, std::string_vie
 
 Secret make_token() { return Secret(std::string(kTokenPrefix) + random_hex(kTokenDigits / 2)); }
 
-BroughtToken brought_token(const http::Request& request, const PortAddress& address) {
-  BroughtToken brought;
-  add_values(address.query, '&', 1, brought.tokens);
-  brought.in_query = !brought.tokens.empty();
-  if (brought.in_query) return brought;
+PresentedTokens presented_tokens(const http::Request& request, const PortAddress& address) {
+  PresentedTokens presented;
+  add_values(address.query, '&', 1, presented.tokens);
+  presented.in_query = !presented.tokens.empty();
+  if (presented.in_query) return presented;
   if (const auto token = request.headers.find(kTokenHeader)) {
-    if (!token->empty()) brought.tokens.push_back(*token);
-    return brought;
+    if (!token->empty()) presented.tokens.push_back(*token);
+    return presented;
   }
   for (const auto& [name, value] : request.headers.fields())
-    if (equal_ignoring_case(name, "Cookie")) add_values(value, ';', kMostTokens, brought.tokens);
-  return brought;
+    if (equal_ignoring_case(name, "Cookie")) add_values(value, ';', kMaxTokens, presented.tokens);
+  return presented;
 }
 
-void check_token(const OpenPort& port, const BroughtToken& brought) {
+void check_token(const OpenPort& port, const PresentedTokens& presented) {
   if (port.access == Access::everyone) return;
-  if (brought.tokens.empty())
+  if (presented.tokens.empty())
     throw Error(ErrorCode::unauthenticated,
                 "this port needs its token: as ?sandgate_token= or in the header X-Sandgate-Token");
-  if (std::none_of(brought.tokens.begin(), brought.tokens.end(),
+  if (std::none_of(presented.tokens.begin(), presented.tokens.end(),
                    [&](std::string_view token) { return opens(port, token); }))
     throw Error(ErrorCode::unauthenticated, "the token is not this port's");
 }
@@ -89,12 +89,12 @@ std::string cookies_without_token(std::string_view cookies) {
 
 std::string cookies_for_program(std::string_view cookies, const PortAddress& address) {
   const std::string own = cookies_without_token(cookies);
-  if (address.prefix.empty() || own.find(kKeptHostPrefix) == std::string::npos) return own;
+  if (address.prefix.empty() || own.find(kRenamedHostPrefix) == std::string::npos) return own;
   std::string named;
   each_pair(own, ';', [&](std::string_view name, std::string_view, std::string_view whole) {
     if (!named.empty()) named.append("; ");
-    if (name.starts_with(kKeptHostPrefix))
-      named.append(kHostPrefix).append(whole.substr(kKeptHostPrefix.size()));
+    if (name.starts_with(kRenamedHostPrefix))
+      named.append(kHostPrefix).append(whole.substr(kRenamedHostPrefix.size()));
     else
       named.append(whole);
   });

@@ -18,21 +18,21 @@ Secret make_token();  // a new one
 
 // The tokens in a request. There may be several in cookies, since programs on other ports can set
 // cookies of the same name.
-struct BroughtToken {
-  std::vector<std::string_view> tokens;  // views of the request; at most kMostTokens, none empty
+struct PresentedTokens {
+  std::vector<std::string_view> tokens;  // views of the request; at most kMaxTokens, none empty
   bool in_query = false;  // then there is only one
 };
-inline constexpr size_t kMostTokens = 8;
-BroughtToken brought_token(const http::Request& request, const PortAddress& address);
+inline constexpr size_t kMaxTokens = 8;
+PresentedTokens presented_tokens(const http::Request& request, const PortAddress& address);
 // Throws Error(unauthenticated) unless the port is public or one of the tokens opens it.
-void check_token(const OpenPort& port, const BroughtToken& brought);
+void check_token(const OpenPort& port, const PresentedTokens& presented);
 
 // Removes the token; the rest is unchanged.
 std::string query_without_token(std::string_view query);
 std::string cookies_without_token(std::string_view cookies);
 // Browsers accept cookies named __Host-… for the root path only; below a prefix they are renamed.
 inline constexpr std::string_view kHostPrefix = "__Host-";
-inline constexpr std::string_view kKeptHostPrefix = "__Secure-sandgate-host-";
+inline constexpr std::string_view kRenamedHostPrefix = "__Secure-sandgate-host-";
 // Removes the token and restores the names that the program gave to its cookies.
 std::string cookies_for_program(std::string_view cookies, const PortAddress& address);
 // Set-Cookie value that carries the token in later requests, for this port only.

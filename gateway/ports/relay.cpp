@@ -2,7 +2,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "gateway/http/token.hpp"
-#include "gateway/ports/delivery.hpp"
+#include "gateway/ports/response_forwarder.hpp"
 #include "gateway/ports/tunnel.hpp"
 #include "gateway/ports/visitor_error.hpp"
 
@@ -57,16 +57,16 @@ Error Relay::no_answer() const {
 Task<bool> Relay::serve(http::ClientSide& client) {
   const auto executor = co_await asio::this_coro::executor;
   client_ = &client;
-  seat_ = pool_.enter(box_.id.value + ":" + std::to_string(address_.port));
+  slot_ = pool_.acquire(box_.id.value + ":" + std::to_string(address_.port));
   if (!body_.is_empty()) co_await body_.gather();
-  app_ = std::make_shared<WatchedApp>(client, settings_.silence, still_open);
+  app_ = std::make_shared<AppExchange>(client, settings_.silence, still_open);
   for (bool fresh = false;; fresh = true) {
     if (fresh || !take_idle(executor)) co_await connect();
     const Ending ending = co_await exchange();
     if (ending == Ending::done) break;
     if (fresh) throw no_answer();
   }
-  client.still_alarm();
+  client.cancel_timer();
   if (reusable()) pool_.put(app_->release());
   co_return keep_alive_;
 }
@@ -87,7 +87,7 @@ Task<PortConnection> Relay::dial() {
 }
 
 bool Relay::take_idle(const asio::any_io_executor& executor) {
-  auto idle = pool_.take(seat_->key(), executor, repeatable() ? AppPool::kMaxAge : kYoung);
+  auto idle = pool_.take(slot_->key(), executor, repeatable() ? AppPool::kMaxAge : kYoung);
   reused_ = idle != nullptr;
   if (reused_) app_->use(std::move(idle));
   return reused_;
@@ -98,21 +98,21 @@ Task<void> Relay::connect() {
   app_->use(nullptr);
   reused_ = false;
   PortConnection connection = co_await dial();
-  app_->use(std::make_unique<AppConnection>(executor, seat_->key(), std::move(connection)));
+  app_->use(std::make_unique<AppConnection>(executor, slot_->key(), std::move(connection)));
   auto securing = within(kDialLimit, program().secure(pool_.tls()));
   co_await std::move(securing);
 }
 
 Task<Relay::Ending> Relay::exchange() {
   const bool upgrade = asks_for_upgrade();
-  const Forwarding forwarding{
+  const ForwardedRequest forwarded{
       request_, address_,     program().path_prefix(), program().headers(), body_.framing(),
       upgrade,  settings_.tls};
-  const std::string head = forwarded_head(forwarding);
+  const std::string head = forwarded_request_head(forwarded);
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head), asio::buffer(body_.small())};
-  app_->limit_silence();
+  app_->restart_silence_timer();
   const bool taken = co_await program().write(buffers);
-  if (!taken && program().refused()) co_return Ending::again;
+  if (!taken && program().refused()) co_return Ending::retry;
   // Otherwise the program may answer even a partly sent request.
   response_.reset();
   if (!body_.streams()) co_return co_await answer();
@@ -126,7 +126,7 @@ Task<void> Relay::upload() {
     co_await body_.upload(*app_);
   } catch (...) {
     // This coroutine is not awaited; the reader of the program rethrows the failure.
-    app_->give_up(std::current_exception());
+    app_->abort(std::current_exception());
   }
 }
 
@@ -137,7 +137,7 @@ Task<bool> Relay::read_head() {
       program().consume(response_->parse_head(program().unread()));
       if (response_->head_done()) co_return true;
     }
-    const size_t got = co_await app_->hear();
+    const size_t got = co_await app_->read();
     if (got == 0) co_return false;
   }
 }
@@ -151,11 +151,11 @@ Task<Relay::Ending> Relay::answer() {
     const bool read = co_await read_head();
     if (read) continue;
     app_->throw_reason();
-    if (!app_->heard() && reused_ && repeatable()) co_return Ending::again;
+    if (!app_->has_received() && reused_ && repeatable()) co_return Ending::retry;
     throw no_answer();
   } while (response_->informational());
   if (response_->status() == 101) co_return co_await switch_protocol();
-  co_await deliver();
+  co_await forward_response();
   co_return Ending::done;
 }
 
@@ -181,15 +181,15 @@ Upstream Relay::upstream() const {
 }
 
 std::string Relay::answer_head(const AnswerFraming& framing) const {
-  const Returning returning{*response_, address_, request_, framing, cookie, upstream()};
-  return returned_head(returning);
+  const ForwardedResponse forwarded{*response_, address_, request_, framing, cookie, upstream()};
+  return forwarded_response_head(forwarded);
 }
 
-Task<void> Relay::deliver() {
-  Delivery delivery(*client_, *app_, *response_, settings_.silence);
-  std::string head = answer_head(delivery.framing());
-  co_await delivery.run(std::move(head));
-  keep_alive_ = delivery.framing().keep_alive;
+Task<void> Relay::forward_response() {
+  ResponseForwarder forwarder(*client_, *app_, *response_, settings_.silence);
+  std::string head = answer_head(forwarder.framing());
+  co_await forwarder.run(std::move(head));
+  keep_alive_ = forwarder.framing().keep_alive;
 }
 
 bool Relay::reusable() const {

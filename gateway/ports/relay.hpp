@@ -5,11 +5,11 @@
 #include <optional>
 #include <string>
 
+#include "gateway/ports/app_exchange.hpp"
 #include "gateway/ports/app_pool.hpp"
 #include "gateway/ports/app_response.hpp"
 #include "gateway/ports/forwarded_body.hpp"
-#include "gateway/ports/returning.hpp"
-#include "gateway/ports/watched_app.hpp"
+#include "gateway/ports/forwarded_response.hpp"
 #include "gateway/sandboxes/access.hpp"
 
 namespace sandgate::ports {
@@ -28,14 +28,14 @@ class Relay {
         const http::Request& request, http::IncomingBody& body, RelaySettings settings);
 
   std::string cookie;  // Set-Cookie to add to the response; empty: none
-  WatchedApp::StillOpen still_open;  // set before serve()
+  AppExchange::StillOpen still_open;  // set before serve()
 
   // See RelayBody. Throws Error: unavailable (nothing listens, or the program closed the connection
   // or sent no HTTP), not_found (the port was closed meanwhile), invalid and timeout.
   Task<bool> serve(http::ClientSide& client);
 
  private:
-  enum class Ending { done, again };  // again: the connection was closed before use
+  enum class Ending { done, retry };  // retry: the connection was closed before use
 
   bool take_idle(const asio::any_io_executor& executor);  // false: there is no idle connection
   Task<void> connect();
@@ -45,7 +45,7 @@ class Relay {
   Task<void> upload();
   Task<bool> read_head();
   Task<Ending> switch_protocol();
-  Task<void> deliver();
+  Task<void> forward_response();
 
   Upstream upstream() const;
   std::string answer_head(const AnswerFraming& framing) const;
@@ -64,8 +64,8 @@ class Relay {
 
   http::ClientSide* client_ = nullptr;
   ForwardedBody body_;
-  std::unique_ptr<AppPool::Seat> seat_;
-  std::shared_ptr<WatchedApp> app_;
+  std::unique_ptr<AppPool::Slot> slot_;
+  std::shared_ptr<AppExchange> app_;
   std::optional<AppResponse> response_;
   bool reused_ = false;  // the present connection
   bool upgraded_ = false, keep_alive_ = false;

@@ -16,7 +16,7 @@ Task<void> pass_down(http::ClientSide& client, AppConnection& app,
       co_await client.write(buffers, silence);
       app.consume(bytes.size());
     }
-    client.set_alarm(silence);
+    client.start_timer(silence);
     const size_t got = co_await app.read();
     if (got == 0) co_return;
   }
@@ -29,7 +29,7 @@ Task<void> pass_up(http::ClientSide& client, AppConnection& app,
   for (;;) {
     const size_t got = co_await client.read(room);
     if (got == 0) break;
-    client.set_alarm(silence);
+    client.start_timer(silence);
     const std::array<asio::const_buffer, 1> buffers{asio::buffer(bytes.get(), got)};
     const bool taken = co_await app.write(buffers);
     if (!taken) co_return;

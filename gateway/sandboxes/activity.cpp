@@ -125,7 +125,7 @@ Task<void> Activity::write(std::vector<Due> due) {
   for (const Due& one : due) list.push_back({{"id", one.id}, {"age_ms", one.age_ms}});
   auto work = [text = list.dump()](pqxx::work& tx) {
     // Losing this in a crash costs a few seconds of idle time.
-    commit_lazily(tx);
+    commit_asynchronously(tx);
     std::vector<std::string> locked;
     for (const auto& row : run_prepared(tx, kWriteUses, text))
       locked.push_back(row[0].as<std::string>());

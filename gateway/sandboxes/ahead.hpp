@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "gateway/core/database.hpp"
-#include "gateway/core/gate.hpp"
+#include "gateway/core/one_shot_event.hpp"
 
 namespace sandgate {
 
@@ -44,7 +44,7 @@ class Ahead {
   // Sets the transaction's outcome.
   void end(Outcome<Written> outcome) {
     outcome_.emplace(std::move(outcome));
-    ended_.open();
+    ended_.set();
   }
 
   // After tell(): what the transaction returned; empty when the answer was late or not as foreseen,
@@ -63,8 +63,8 @@ class Ahead {
   bool is_told_ = false;
   std::optional<Answer> answer_;
   bool missed_ = false;
-  Gate ended_;
-  std::optional<Outcome<Written>> outcome_;  // set before the gate opens
+  OneShotEvent ended_;
+  std::optional<Outcome<Written>> outcome_;  // written before the event is set
 };
 
 // Starts `write(pqxx::work&)`, which calls ahead->wait(), as the transaction of `ahead`. The

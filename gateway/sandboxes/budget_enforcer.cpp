@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/budget_enforcer.hpp"
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/placement/certainty.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
@@ -42,7 +42,7 @@ Task<size_t> BudgetEnforcer::look() {
     else
       send(halt.tenant, halt.sandbox, [this, halt] { return stop(halt); });
   };
-  co_await for_each(std::move(halts), kEndsAtOnce, begin_one);
+  co_await for_each_concurrent(std::move(halts), kEndsAtOnce, begin_one);
   auto reading = budgets_.covers(parts_.database);
   auto covers = co_await std::move(reading);
   const auto known = std::make_shared<const std::vector<Cover>>(std::move(covers));

@@ -101,7 +101,7 @@ Task<void> Creation::announce() {
   // The transaction may run after the caller gave up, so it shares ownership of this object.
   auto write = [self = shared_from_this()](pqxx::work& tx) {
     // The later commit of the running row, which is durable, makes this one durable too.
-    if (orphans_are_free(self->decision_)) commit_lazily(tx);
+    if (orphans_are_free(self->decision_)) commit_asynchronously(tx);
     SandboxRecord intention = self->record_;
     self->reserved_ = self->write_row(tx, self->decision_, intention);
   };

@@ -46,7 +46,7 @@ sandbox_rows::NewRow Creation::new_row(const Decision& decision,
                                        const SandboxRecord& record) const {
   const std::chrono::milliseconds deadline(decision.requirements.placement.fallback.deadline_ms);
   std::optional<std::string> env;
-  if (parts_.vault) env = given_env::sealed(*parts_.vault, record_.id, order_.env);
+  if (parts_.cipher) env = given_env::sealed(*parts_.cipher, record_.id, order_.env);
   return {.decision = decision,
           .lease = deadline + kLeaseSlack,
           .wishes = order_.wishes,
@@ -72,9 +72,9 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   const auto inserted = sandbox_rows::insert(tx, record, new_row(decision, record));
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
-  if (parts_.vault && !order_.request.profile.secrets.empty())
+  if (parts_.cipher && !order_.request.profile.secrets.empty())
     secrets_ = sandbox_secrets::bind(
-        tx, *parts_.vault, record_.tenant, record_.id.value, order_.request.profile.secrets,
+        tx, *parts_.cipher, record_.tenant, record_.id.value, order_.request.profile.secrets,
         order_.copy.empty() ? sandbox_secrets::Missing::refused : sandbox_secrets::Missing::empty);
   return reserved;
 }

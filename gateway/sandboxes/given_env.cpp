@@ -11,19 +11,19 @@ std::string env_context(const SandboxId& sandbox) { return "env/" + sandbox.valu
 
 }  // namespace
 
-std::optional<std::string> sealed(const Vault& vault, const SandboxId& sandbox,
+std::optional<std::string> sealed(const Cipher& cipher, const SandboxId& sandbox,
                                   const Variables& given) {
   if (given.empty()) return std::nullopt;
-  return vault.seal(Secret(Json(given).dump()), env_context(sandbox));
+  return cipher.seal(Secret(Json(given).dump()), env_context(sandbox));
 }
 
-Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot) {
+Variables of_snapshot(pqxx::work& tx, const Cipher& cipher, const SnapshotRecord& snapshot) {
   const auto rows =
       run_prepared(tx, "SELECT sealed_env FROM snapshot WHERE id = $1 AND sealed_env IS NOT NULL",
                    snapshot.id.value);
   if (rows.empty()) return {};
   const Secret text =
-      vault.open(pqxx::binarystring(rows[0][0]).str(), env_context(snapshot.sandbox));
+      cipher.open(pqxx::binarystring(rows[0][0]).str(), env_context(snapshot.sandbox));
   return Json::parse(text.reveal()).get<Variables>();
 }
 

@@ -16,10 +16,10 @@ namespace sandgate::given_env {
 using Variables = std::map<std::string, std::string>;
 
 // The sealed form for the sandbox's row; empty when no variables were given.
-std::optional<std::string> sealed(const Vault& vault, const SandboxId& sandbox,
+std::optional<std::string> sealed(const Cipher& cipher, const SandboxId& sandbox,
                                   const Variables& given);
 
 // The variables given to the snapshot's sandbox when it was created.
-Variables of_snapshot(pqxx::work& tx, const Vault& vault, const SnapshotRecord& snapshot);
+Variables of_snapshot(pqxx::work& tx, const Cipher& cipher, const SnapshotRecord& snapshot);
 
 }  // namespace sandgate::given_env

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
@@ -180,7 +180,7 @@ Task<bool> Lifecycle::kill_everywhere(SandboxRecord record) {
     const bool killed = co_await kill_at(std::move(name), record);
     all = all && killed;
   };
-  co_await for_each(std::move(holders), kKillsAtOnce, ask);
+  co_await for_each_concurrent(std::move(holders), kKillsAtOnce, ask);
   co_return all;
 }
 

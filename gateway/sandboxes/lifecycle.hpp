@@ -50,7 +50,7 @@ class Lifecycle {
     asio::any_io_executor executor;  // for detached work
     OutageJournal* outage = nullptr;  // null: nothing can be ended while the database is away
     bool price_required = false;  // a deployment of unknown price is not eligible
-    const Vault* vault = nullptr;  // opens secrets; null: no sandbox gets any
+    const Cipher* cipher = nullptr;  // opens secrets; null: no sandbox gets any
     std::shared_ptr<Installation> installation = std::make_shared<Installation>();
     std::shared_ptr<HeadStarts> head_starts = std::make_shared<HeadStarts>();
   };

@@ -317,7 +317,7 @@ Task<void> OutageJournal::forget(uint64_t sequence, bool in_order) {
     else
       ahead_.insert(sequence);
   }
-  if (in_order) co_await journal_.forget(sequence);
+  if (in_order) co_await journal_.trim(sequence);
 }
 
 Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {

@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/core/error.hpp"
-#include "gateway/core/log_pace.hpp"
+#include "gateway/core/log_rate_limiter.hpp"
 #include "gateway/sandboxes/create_order.hpp"
 
 namespace sandgate {
@@ -13,7 +13,7 @@ class Refusals {
   Error told(const CreateOrder& order, Error refusal);
 
  private:
-  LogPace pace_{10};
+  LogRateLimiter pace_{10};
 };
 
 }  // namespace sandgate

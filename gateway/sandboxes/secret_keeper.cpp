@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/secret_keeper.hpp"
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "registry/secret_store.hpp"
 
@@ -38,7 +38,7 @@ Task<void> SecretKeeper::keep(DeploymentPtr deployment) {
     return (found == wanted.end() ? std::string() : found->second) == there.at(sandbox);
   };
   std::erase_if(sandboxes, is_in_step);
-  auto giving = for_each(
+  auto giving = for_each_concurrent(
       std::move(sandboxes), kGivenAtOnce,
       [this, deployment](std::string sandbox) { return give(deployment, std::move(sandbox)); });
   co_await std::move(giving);
@@ -46,7 +46,7 @@ Task<void> SecretKeeper::keep(DeploymentPtr deployment) {
 
 Task<void> SecretKeeper::give(DeploymentPtr deployment, std::string sandbox) {
   auto read = [this, sandbox](pqxx::work& tx) {
-    return sandbox_secrets::grants_of(tx, vault_, sandbox);
+    return sandbox_secrets::grants_of(tx, cipher_, sandbox);
   };
   auto reading = database_.run(std::move(read));
   SecretGrants secrets = co_await std::move(reading);

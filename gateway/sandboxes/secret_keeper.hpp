@@ -12,8 +12,8 @@ namespace sandgate {
 // this gateway lists.
 class SecretKeeper {
  public:
-  SecretKeeper(Database& database, const Deployments& deployments, const Vault& vault)
-      : database_(database), deployments_(deployments), vault_(vault) {}
+  SecretKeeper(Database& database, const Deployments& deployments, const Cipher& cipher)
+      : database_(database), deployments_(deployments), cipher_(cipher) {}
 
   Task<void> step();  // checks all deployments once; failures are retried by the next step
 
@@ -23,7 +23,7 @@ class SecretKeeper {
 
   Database& database_;
   const Deployments& deployments_;
-  const Vault& vault_;
+  const Cipher& cipher_;
 };
 
 }  // namespace sandgate

@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/settling.hpp"
 
-#include "gateway/core/gate.hpp"
+#include "gateway/core/one_shot_event.hpp"
 
 namespace sandgate {
 namespace {
@@ -11,7 +11,7 @@ constexpr int kMostLooks = 250;
 }  // namespace
 
 struct Settling::Look {
-  Gate done;
+  OneShotEvent done;
   CachedSandboxPtr found;
   std::exception_ptr failure;
 };
@@ -62,7 +62,7 @@ Task<void> Settling::carry_out(std::shared_ptr<Look> look, SandboxId id) {
   } catch (const std::exception&) {
     look->failure = std::current_exception();
   }
-  look->done.open();
+  look->done.set();
 }
 
 }  // namespace sandgate

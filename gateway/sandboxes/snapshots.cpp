@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
@@ -159,10 +159,10 @@ Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
     throw Error(ErrorCode::unavailable, "the snapshot is on the machine of another gateway");
   const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
   start_from(order, snapshot, asked_disk_gib, deployment.get());
-  const Vault* vault = parts_.vault;
-  if (!vault) co_return;
-  auto read = [vault, snapshot](pqxx::work& tx) {
-    return given_env::of_snapshot(tx, *vault, snapshot);
+  const Cipher* cipher = parts_.cipher;
+  if (!cipher) co_return;
+  auto read = [cipher, snapshot](pqxx::work& tx) {
+    return given_env::of_snapshot(tx, *cipher, snapshot);
   };
   const auto inherited = co_await parts_.database.run(std::move(read));
   for (const auto& [name, value] : inherited)
@@ -253,7 +253,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
     auto creating = lifecycle_.create(std::move(one));
     (*copies)[i] = co_await attempt(std::move(creating));
   };
-  co_await for_each(std::move(numbers), kCopiesAtOnce, std::move(copy));
+  co_await for_each_concurrent(std::move(numbers), kCopiesAtOnce, std::move(copy));
   Json made = Json::array();
   for (const auto& one : *copies)
     if (const auto* record = std::get_if<SandboxRecord>(&one)) made.push_back(record->id.value);

@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/usage_sampler.hpp"
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -79,7 +79,7 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
     co_await parts_.database.run(std::move(work));
     ++taken;
   };
-  co_await for_each(std::move(due), kSamplesAtOnce, read);
+  co_await for_each_concurrent(std::move(due), kSamplesAtOnce, read);
   co_return taken;
 }
 

@@ -53,7 +53,7 @@ void ensure_directory(const std::string& path, const SystemAccount& owner, mode_
                   "; check the disk and the owner, or set another SANDGATE_HOME");
 }
 
-bool become(const SystemAccount& account) noexcept {
+bool switch_to_account(const SystemAccount& account) noexcept {
   if (geteuid() != 0) return geteuid() == account.uid;
   return setgroups(0, nullptr) == 0 && setresgid(account.gid, account.gid, account.gid) == 0 &&
          setresuid(account.uid, account.uid, account.uid) == 0;

@@ -25,6 +25,6 @@ void ensure_directory(const std::string& path, const SystemAccount& owner, mode_
                       Link link = Link::refuse);
 
 // Switches permanently to the account: groups, gid, uid. Async-signal-safe. False on failure.
-bool become(const SystemAccount& account) noexcept;
+bool switch_to_account(const SystemAccount& account) noexcept;
 
 }  // namespace sandgate

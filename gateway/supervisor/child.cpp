@@ -57,7 +57,7 @@ int memory_file(const std::string& text) {
   if (settings >= 0) dup2(settings, kSettingsDescriptor);
   close_range(settings >= 0 ? kSettingsDescriptor + 1 : kSettingsDescriptor, ~0U, 0);
   setsid();
-  if (!become(spec.account)) _exit(126);
+  if (!switch_to_account(spec.account)) _exit(126);
   // Set after the change of user, which clears it.
   prctl(PR_SET_PDEATHSIG, spec.stop_signal);
   if (getppid() != parent) _exit(126);
@@ -110,7 +110,7 @@ bool replace_settings(int file, const std::string& settings) {
   return true;
 }
 
-std::string last_words(int settings) {
+std::string exit_reason(int settings) {
   if (settings < 0) return "";
   std::array<char, kMostWords> buffer;
   const ssize_t got = pread(settings, buffer.data(), buffer.size(), 0);

@@ -12,7 +12,7 @@ namespace sandgate {
 
 // The descriptor of the file, in memory, that a child shares with its supervisor. The supervisor
 // writes settings (JSON); the child reads them and empties the file. Then the supervisor may write
-// new ones, or the child the reason why it cannot start (last_words).
+// new ones, or the child the reason why it cannot start (exit_reason).
 constexpr int kSettingsDescriptor = 3;
 
 // Describes a process that the supervisor keeps running.
@@ -40,7 +40,7 @@ StartedChild start(const ChildSpec& spec);
 // without writing, if it has not read them yet. Throws Error(unavailable).
 bool replace_settings(int file, const std::string& settings);
 // Returns the final error message of a child that ended, as one short line; "" if none.
-std::string last_words(int settings);
+std::string exit_reason(int settings);
 
 // Runs a program as the account until it ends. Returns its exit code, or 128+n after signal n.
 // `input` is its standard input. Its output is logged if it fails, otherwise dropped.

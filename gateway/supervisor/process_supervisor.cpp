@@ -31,14 +31,14 @@ int signal_descriptor() {
 
 }  // namespace
 
-void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_patience) {
+void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_timeout) {
   Child child;
   child.spec = std::move(spec);
-  child.stop_patience = stop_patience;
+  child.stop_timeout = stop_timeout;
   children_.push_back(std::move(child));
 }
 
-void ProcessSupervisor::put_off(Child& child, int failures) {
+void ProcessSupervisor::schedule_restart(Child& child, int failures) {
   child.failures = std::min(failures, kMostDoublings);
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
 }
@@ -53,8 +53,8 @@ void ProcessSupervisor::start_due() {
     } catch (const Error& error) {
       // Processes or descriptors are exhausted; the running children must continue.
       log::error("not started", {{"process", child.spec.name}, {"reason", error.what()}});
-      if (!child.proven && ++child.exits >= kMostExits) throw;
-      put_off(child, child.failures + 1);
+      if (!child.stable && ++child.exits >= kMostExits) throw;
+      schedule_restart(child, child.failures + 1);
       continue;
     }
     if (child.settings >= 0) close(child.settings);
@@ -68,19 +68,19 @@ void ProcessSupervisor::start_due() {
 
 void ProcessSupervisor::ended(Child& child, int status) {
   const bool was_stable = steady_clock::now() - child.started_at > kStable;
-  child.proven = child.proven || was_stable;
-  put_off(child, was_stable ? 0 : child.failures + 1);
+  child.stable = child.stable || was_stable;
+  schedule_restart(child, was_stable ? 0 : child.failures + 1);
   child.pid = 0;
   log::warn("ended by itself",
             {{"process", child.spec.name},
              {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
 }
 
-std::optional<std::string> ProcessSupervisor::hopeless(Child& child, int status) {
-  if (child.proven || !WIFEXITED(status) || WEXITSTATUS(status) == 0) return std::nullopt;
+std::optional<std::string> ProcessSupervisor::fatal_reason(Child& child, int status) {
+  if (child.stable || !WIFEXITED(status) || WEXITSTATUS(status) == 0) return std::nullopt;
   ++child.exits;
   if (WEXITSTATUS(status) != kCannotStart && child.exits < kMostExits) return std::nullopt;
-  const std::string words = last_words(child.settings);
+  const std::string words = exit_reason(child.settings);
   if (!words.empty()) return words;
   return "'" + child.spec.name + "' cannot start: its own words are above";
 }
@@ -93,7 +93,7 @@ std::optional<std::string> ProcessSupervisor::reap() {
       if (child.pid != pid) continue;
       ended(child, status);
       // Asked after the run that just ended was counted: a stable one proves its settings.
-      if (auto reason = hopeless(child, status)) return reason;
+      if (auto reason = fatal_reason(child, status)) return reason;
     }
   }
   return std::nullopt;
@@ -118,14 +118,14 @@ void ProcessSupervisor::reload() {
     if (!child.spec.reloads) continue;
     if (renewal) {
       child.spec.settings = renewal->settings;
-      child.stop_patience = renewal->stop_patience;
+      child.stop_timeout = renewal->stop_timeout;
       child.renewed = child.pid != 0;
     }
     if (child.pid != 0 && !child.renewed) kill(child.pid, SIGHUP);
   }
 }
 
-void ProcessSupervisor::tell_renewed() {
+void ProcessSupervisor::send_renewed() {
   for (Child& child : children_) {
     if (child.pid == 0 || !child.renewed) continue;
     try {
@@ -143,7 +143,7 @@ void ProcessSupervisor::stop_all() {
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) {
     if (child->pid == 0) continue;
     kill(child->pid, child->spec.stop_signal);
-    const auto limit = steady_clock::now() + child->stop_patience;
+    const auto limit = steady_clock::now() + child->stop_timeout;
     while (waitpid(child->pid, nullptr, WNOHANG) == 0) {
       if (steady_clock::now() > limit) kill(child->pid, SIGKILL);
       usleep(5'000);
@@ -166,7 +166,7 @@ int ProcessSupervisor::run() {
       if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) told = true;
       if (info.ssi_signo == SIGHUP) reload();
     }
-    if (!told) tell_renewed();
+    if (!told) send_renewed();
     if (!told) reason = reap();
   }
   stop_all();

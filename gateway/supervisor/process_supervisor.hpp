@@ -25,10 +25,10 @@ class ProcessSupervisor {
   // New settings and stop patience for the children that reload, applied at SIGHUP.
   struct Renewal {
     std::string settings;
-    std::chrono::seconds stop_patience;
+    std::chrono::seconds stop_timeout;
   };
 
-  void add(ChildSpec spec, std::chrono::seconds stop_patience);
+  void add(ChildSpec spec, std::chrono::seconds stop_timeout);
   // Called at every SIGHUP. If empty, settings stay as they are; the signal is forwarded either
   // way. Must not throw.
   void on_reload(std::function<std::optional<Renewal>()> renew) { renew_ = std::move(renew); }
@@ -39,27 +39,27 @@ class ProcessSupervisor {
  private:
   struct Child {
     ChildSpec spec;
-    std::chrono::seconds stop_patience{10};
+    std::chrono::seconds stop_timeout{10};
     pid_t pid = 0;
     std::chrono::steady_clock::time_point started_at, start_again_at;
     int failures = 0;
     int settings = -1;  // see StartedChild
-    int exits = 0;  // failed exits or starts in total, before it is proven
-    bool proven = false;  // has run long enough to count as stable
+    int exits = 0;  // failed exits or starts in total, before it is stable
+    bool stable = false;  // has run long enough to count as stable
     bool renewed = false;  // has new settings that the child was not sent yet
   };
 
   void start_due();
   void reload();
   // Sends renewed settings to each child that has read its previous ones.
-  void tell_renewed();
+  void send_renewed();
   // Reaps ended processes. Returns the reason if everything has to stop.
   std::optional<std::string> reap();
   // Returns why an ended child can never start; empty if it may be restarted.
-  std::optional<std::string> hopeless(Child& child, int status);
+  std::optional<std::string> fatal_reason(Child& child, int status);
   void ended(Child& child, int status);
   // Schedules the next start after a pause that grows with the consecutive failures.
-  static void put_off(Child& child, int failures);
+  static void schedule_restart(Child& child, int failures);
   void stop_all();
   int milliseconds_to_next_start() const;
 

@@ -155,7 +155,7 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
     fs::rename(tree, place);
   }
   const std::string description = directory_ + "/names/" + info.name;
-  if (!replace_file(description, to_json(info).dump(2), 0644, Lasting::through_power_cuts))
+  if (!replace_file(description, to_json(info).dump(2), 0644, Durability::through_power_cuts))
     throw Error(ErrorCode::no_capacity, description + " cannot be written: is the disk full?");
   return info;
 }

@@ -134,7 +134,7 @@ void Journal::hand_over(const std::string& seat, const JournalRecord& record) co
 void Journal::write_to(const std::string& directory, const JournalRecord& record) const {
   if (mkdir(directory.c_str(), 0711) != 0 && errno != EEXIST) fail();
   chmod(directory.c_str(), 0711);
-  if (!replace_file(directory + kEntry, to_json(record).dump(), 0600, Lasting::until_reboot))
+  if (!replace_file(directory + kEntry, to_json(record).dump(), 0600, Durability::until_reboot))
     fail();
 }
 

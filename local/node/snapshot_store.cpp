@@ -16,7 +16,7 @@ namespace {
 constexpr const char* kImage = ".img";
 constexpr const char* kDocument = ".json";
 
-void write_document(const std::string& path, const StoredSnapshot& snapshot, Lasting lasting) {
+void write_document(const std::string& path, const StoredSnapshot& snapshot, Durability lasting) {
   if (!replace_file(path, to_json(snapshot).dump(), 0600, lasting))
     throw StepError("keep snapshot", errno);
 }
@@ -111,7 +111,7 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
     snapshot.size_bytes = status.st_blocks * 512;
     // Also makes the names in the directory last.
     write_document(document_path(snapshot.id), snapshot,
-                   lasting ? Lasting::through_power_cuts : Lasting::until_reboot);
+                   lasting ? Durability::through_power_cuts : Durability::until_reboot);
     require_wanted(image);
   } catch (...) {
     remove(snapshot.id);

@@ -67,7 +67,7 @@ Task<std::exception_ptr> failure_of_feeding(ProcessStream& process, ByteSource& 
   } catch (...) {
     co_return std::current_exception();
   }
-  co_await linger(sleep_for(std::chrono::seconds(0)));
+  co_await then_wait_forever(sleep_for(std::chrono::seconds(0)));
   co_return nullptr;
 }
 

@@ -57,8 +57,8 @@ void compact(std::string& buffer, size_t& consumed) {
 CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor)
     : call_(std::move(call)),
       easy_(curl_easy_init()),
-      readable_(std::make_unique<Bell>(executor)),
-      room_(std::make_unique<Bell>(executor)) {
+      readable_(std::make_unique<AutoResetEvent>(executor)),
+      room_(std::make_unique<AutoResetEvent>(executor)) {
   if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
   set_options(whole_reply);
   set_body();
@@ -224,8 +224,8 @@ bool CurlTransfer::wants_resume() {
 
 // ---- used by the curl thread
 
-void CurlTransfer::notify(const std::unique_ptr<Bell>& bell) {
-  if (bell) bell->ring();
+void CurlTransfer::notify(const std::unique_ptr<AutoResetEvent>& bell) {
+  if (bell) bell->set();
 }
 
 void CurlTransfer::resume() {

@@ -7,7 +7,7 @@
 #include <span>
 #include <string>
 
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 #include "providers/transport/http_client.hpp"
 
 namespace sandgate {
@@ -52,7 +52,7 @@ class CurlTransfer {
   size_t take_body(std::string_view bytes);
   size_t give_upload(std::span<char> room);
   void throw_failure();  // call with the mutex held
-  static void notify(const std::unique_ptr<Bell>& bell);
+  static void notify(const std::unique_ptr<AutoResetEvent>& bell);
 
   static size_t on_header(char* data, size_t size, size_t count, void* self);
   static size_t on_body(char* data, size_t size, size_t count, void* self);
@@ -78,7 +78,7 @@ class CurlTransfer {
   std::string upload_;
   size_t upload_sent_ = 0;
   std::exception_ptr failure_;
-  std::unique_ptr<Bell> readable_, room_;
+  std::unique_ptr<AutoResetEvent> readable_, room_;
 };
 
 }  // namespace sandgate

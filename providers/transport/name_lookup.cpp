@@ -3,7 +3,7 @@
 #include <list>
 #include <thread>
 
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 
 namespace sandgate {
 namespace {
@@ -21,7 +21,7 @@ std::string domain_of(const std::string& host) {
 struct Question {
   std::string host, domain;
   bool trusted = false;
-  std::unique_ptr<Bell> bell;  // null: the caller is gone
+  std::unique_ptr<AutoResetEvent> bell;  // null: the caller is gone
   Addresses answer;
 };
 
@@ -66,7 +66,7 @@ struct NameLookup::State : std::enable_shared_from_this<State> {
       Addresses answer = ask(question->host);
       std::lock_guard lock(mutex);
       question->answer = std::move(answer);
-      if (question->bell) question->bell->ring();
+      if (question->bell) question->bell->set();
       discount(*question);
       question = next();
     }
@@ -123,7 +123,7 @@ Task<Addresses> NameLookup::find(std::string host, bool trusted) {
   asked.question->domain = domain_of(host);
   asked.question->host = std::move(host);
   asked.question->trusted = trusted;
-  asked.question->bell = std::make_unique<Bell>(executor);
+  asked.question->bell = std::make_unique<AutoResetEvent>(executor);
   state_->add(asked.question);
   co_await asked.question->bell->wait();
   co_return asked.question->answer;

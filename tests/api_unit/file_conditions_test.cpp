@@ -29,14 +29,14 @@ TEST(FileConditions, RangesResolveAgainstTheSize) {
 }
 
 TEST(FileConditions, TagsCompareAsTheirHeaderSays) {
-  EXPECT_TRUE(names_tag("\"a\", W/\"b\"", "\"b\""));
-  EXPECT_TRUE(names_tag("\"b\"", "W/\"b\""));
-  EXPECT_TRUE(names_tag("*", "\"b\""));
-  EXPECT_FALSE(names_tag("\"a\"", "\"b\""));
-  EXPECT_TRUE(names_tag_strongly("\"a\" , \"b\"", "\"b\""));
-  EXPECT_TRUE(names_tag_strongly("*", "W/\"b\""));
-  EXPECT_FALSE(names_tag_strongly("W/\"b\"", "\"b\""));
-  EXPECT_FALSE(names_tag_strongly("W/\"b\"", "W/\"b\""));
+  EXPECT_TRUE(matches_tag("\"a\", W/\"b\"", "\"b\""));
+  EXPECT_TRUE(matches_tag("\"b\"", "W/\"b\""));
+  EXPECT_TRUE(matches_tag("*", "\"b\""));
+  EXPECT_FALSE(matches_tag("\"a\"", "\"b\""));
+  EXPECT_TRUE(matches_tag_strongly("\"a\" , \"b\"", "\"b\""));
+  EXPECT_TRUE(matches_tag_strongly("*", "W/\"b\""));
+  EXPECT_FALSE(matches_tag_strongly("W/\"b\"", "\"b\""));
+  EXPECT_FALSE(matches_tag_strongly("W/\"b\"", "W/\"b\""));
 }
 
 TEST(FileConditions, OnlyARevisionMakesATagStrong) {
@@ -114,11 +114,11 @@ TEST(FileConditions, AReaderKnowsAFileByItsTagOrElseByItsDate) {
 
 TEST(FileConditions, APartIsOfTheVersionThatIsNamed) {
   FileEntry file{.modified_at = *from_rfc3339("2026-11-22T10:00:00.7Z"), .revision = "r"};
-  EXPECT_TRUE(names_version(entity_tag(file), file));
-  EXPECT_FALSE(names_version("\"x\"", file));
-  EXPECT_TRUE(names_version("Sun, 22 Nov 2026 10:00:00 GMT", file));
-  EXPECT_FALSE(names_version("Sun, 22 Nov 2026 10:00:01 GMT", file)) << "younger is not the same";
-  EXPECT_FALSE(names_version("Sun, 22 Nov 2026 09:59:59 GMT", file));
+  EXPECT_TRUE(matches_version(entity_tag(file), file));
+  EXPECT_FALSE(matches_version("\"x\"", file));
+  EXPECT_TRUE(matches_version("Sun, 22 Nov 2026 10:00:00 GMT", file));
+  EXPECT_FALSE(matches_version("Sun, 22 Nov 2026 10:00:01 GMT", file)) << "younger is not the same";
+  EXPECT_FALSE(matches_version("Sun, 22 Nov 2026 09:59:59 GMT", file));
 }
 
 TEST(FileConditions, ANameCannotLeaveItsHeader) {

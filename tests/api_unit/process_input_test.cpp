@@ -12,7 +12,7 @@
 namespace sandgate::test {
 namespace {
 
-using api::FedProcess;
+using api::ProcessWithInput;
 using std::chrono::milliseconds;
 
 constexpr milliseconds kLong{1000};  // enough for several repeated writes
@@ -65,7 +65,7 @@ class ScriptedProcess final : public ProcessStream {
 // How the program's output ends while it is fed.
 Task<std::optional<ProcessEvent>> outcome_of(Program& program, std::string input) {
   ScriptedProcess stream(program);
-  FedProcess process(stream, co_await asio::this_coro::executor, std::move(input));
+  ProcessWithInput process(stream, co_await asio::this_coro::executor, std::move(input));
   auto ending = with_companion(process.next(), process.run());
   co_return co_await std::move(ending);
 }

@@ -65,13 +65,13 @@ struct RegistryApiTest : testing::Test {
 
   test::TestDatabase database;
   SystemClock clock;
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   Notifications notifications{database.url()};
   TenantStore tenant_store{*database};
   KeyStore key_store{*database};
   ProfileStore profile_store{*database};
   ProfileResolver resolver{profile_store, notifications};
-  DeploymentStore deployment_store{*database, vault};
+  DeploymentStore deployment_store{*database, cipher};
   AuditHandlers audit{*database};
   TenantHandlers tenants{tenant_store};
   KeyHandlers keys{key_store, clock};

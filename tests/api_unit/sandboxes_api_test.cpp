@@ -244,15 +244,15 @@ TEST_F(SandboxesApiTest, CopiesDoNotGetANetworkThatWasRefused) {
 
 TEST(TurnsTest, AreOneCallersAtATime) {
   using std::chrono::milliseconds;
-  Turns turns;
-  auto first = turns.take("a");
+  KeyedMutex mutex;
+  auto first = mutex.try_lock("a");
   ASSERT_TRUE(first);
-  EXPECT_FALSE(turns.take("a"));
-  EXPECT_TRUE(turns.take("b"));
-  EXPECT_EQ(code_of([&] { run(turns.wait("a", milliseconds(50))); }), ErrorCode::conflict);
+  EXPECT_FALSE(mutex.try_lock("a"));
+  EXPECT_TRUE(mutex.try_lock("b"));
+  EXPECT_EQ(code_of([&] { run(mutex.lock("a", milliseconds(50))); }), ErrorCode::conflict);
   first.reset();
-  EXPECT_TRUE(run(turns.wait("a", milliseconds(0))));
-  EXPECT_TRUE(turns.take("a"));
+  EXPECT_TRUE(run(mutex.lock("a", milliseconds(0))));
+  EXPECT_TRUE(mutex.try_lock("a"));
 }
 
 TEST_F(SandboxesApiTest, ATokenDoesNotOutliveTheClosingOfItsPort) {

@@ -20,7 +20,7 @@ namespace {
 using test::run;
 
 const Secret kFirst(std::string(32, 'a')), kSecond(std::string(32, 'b'));
-const Vault kFirstVault(kFirst);
+const Cipher kFirstVault(kFirst);
 const Actor kStranger{.key_id = "kyx", .key_name = "t", .role = "operator", .request_id = "rqx"};
 
 class MasterKey : public testing::Test {
@@ -39,8 +39,8 @@ class MasterKey : public testing::Test {
           << error.what();
     }
   }
-  void seal(const TenantId& owner, const Vault& vault, const std::string& name) {
-    run(SecretStore(*database, vault).put(owner, name, Secret("v"), kStranger));
+  void seal(const TenantId& owner, const Cipher& cipher, const std::string& name) {
+    run(SecretStore(*database, cipher).put(owner, name, Secret("v"), kStranger));
   }
   TenantId tenant() { return run(TenantStore(*database).create("t", kStranger)).id; }
 
@@ -117,7 +117,7 @@ TEST_F(MasterKey, IsTriedOnWhatWasSealedBeforeItWasKnown) {
 TEST_F(MasterKey, OneOfSeveralThatSealedHereWillDo) {
   const TenantId owner = tenant();
   seal(owner, kFirstVault, "A");
-  seal(owner, Vault(kSecond), "B");
+  seal(owner, Cipher(kSecond), "B");
   EXPECT_EQ(claim(kFirst), KeyClaim::ours);
   EXPECT_EQ(claim(kSecond), KeyClaim::anothers);
   refuses(Secret(std::string(32, 'c')), fingerprint(kFirst));

@@ -17,19 +17,19 @@
 namespace sandgate::cli {
 namespace {
 
-TEST(Place, AnIdAndAColonIsASandbox) {
+TEST(CopyPath, AnIdAndAColonIsASandbox) {
   const std::string id = make_id("sb");
 
-  const Place place = place_from(id + ":/tmp/a:b");
+  const CopyPath place = copy_path_from(id + ":/tmp/a:b");
 
   EXPECT_EQ(place.sandbox, id);
   EXPECT_EQ(place.path, "/tmp/a:b");
 }
 
-TEST(Place, AnythingElseIsLocal) {
+TEST(CopyPath, AnythingElseIsLocal) {
   for (const std::string path : {"a.txt", "./x:y", "C:stuff", "sb:short", "/tmp"}) {
-    EXPECT_EQ(place_from(path).sandbox, "");
-    EXPECT_EQ(place_from(path).path, path);
+    EXPECT_EQ(copy_path_from(path).sandbox, "");
+    EXPECT_EQ(copy_path_from(path).path, path);
   }
 }
 

@@ -24,18 +24,18 @@ TEST(Base64, GoesThereAndBackAndIsStrict) {
     EXPECT_FALSE(base64_decode(bad)) << bad;
 }
 
-TEST(Vault, OpensOnlyWithTheSameKeyAndContext) {
-  const Vault vault(Secret(std::string(32, 'k')));
-  const std::string sealed = vault.seal(Secret("token"), "deployment/a");
+TEST(Cipher, OpensOnlyWithTheSameKeyAndContext) {
+  const Cipher cipher(Secret(std::string(32, 'k')));
+  const std::string sealed = cipher.seal(Secret("token"), "deployment/a");
   EXPECT_EQ(sealed.find("token"), std::string::npos);
-  EXPECT_EQ(vault.open(sealed, "deployment/a").reveal(), "token");
-  EXPECT_NE(vault.seal(Secret("token"), "deployment/a"), sealed);
-  EXPECT_THROW(vault.open(sealed, "deployment/b"), Error);
-  EXPECT_THROW(Vault(Secret(std::string(32, 'x'))).open(sealed, "deployment/a"), Error);
+  EXPECT_EQ(cipher.open(sealed, "deployment/a").reveal(), "token");
+  EXPECT_NE(cipher.seal(Secret("token"), "deployment/a"), sealed);
+  EXPECT_THROW(cipher.open(sealed, "deployment/b"), Error);
+  EXPECT_THROW(Cipher(Secret(std::string(32, 'x'))).open(sealed, "deployment/a"), Error);
   std::string broken = sealed;
   broken.back() ^= 1;
-  EXPECT_THROW(vault.open(broken, "deployment/a"), Error);
-  EXPECT_THROW(Vault(Secret("short")), Error);
+  EXPECT_THROW(cipher.open(broken, "deployment/a"), Error);
+  EXPECT_THROW(Cipher(Secret("short")), Error);
 }
 
 }  // namespace

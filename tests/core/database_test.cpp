@@ -21,7 +21,7 @@ using test::run;
 using test::TestDatabase;
 
 void await_use(const Database& database) {
-  while (database.under_way() == 0) std::this_thread::yield();
+  while (database.in_flight() == 0) std::this_thread::yield();
 }
 
 TEST(Database, CommitsWhatReturnsAndRollsBackWhatThrows) {
@@ -87,22 +87,22 @@ TEST(Database, AServerThatTakesNoWritesIsAway) {
 
 TEST(Database, AFullDiskIsFullUntilATrialFindsRoom) {
   TestDatabase database(TestDatabase::Schema::empty);
-  EXPECT_TRUE(run(database->has_room()));
+  EXPECT_TRUE(run(database->has_disk_space()));
   const auto fail = [&](const std::string& state) {
     return code_of(database->run([state](pqxx::work& tx) -> int {
       return tx.exec("DO $$ BEGIN RAISE 'no' USING ERRCODE = '" + state + "'; END $$").size();
     }));
   };
   EXPECT_EQ(fail("53100"), ErrorCode::unavailable);
-  EXPECT_TRUE(run(database->has_room())) << "by a trial";
+  EXPECT_TRUE(run(database->has_disk_space())) << "by a trial";
   EXPECT_EQ(fail("53100"), ErrorCode::unavailable);
-  EXPECT_FALSE(run(database->has_room())) << "without a trial, so soon after the last";
+  EXPECT_FALSE(run(database->has_disk_space())) << "without a trial, so soon after the last";
   run(database->run([](pqxx::work& tx) { tx.exec("SELECT 1"); }));
-  EXPECT_FALSE(run(database->has_room())) << "a read needs no room";
+  EXPECT_FALSE(run(database->has_disk_space())) << "a read needs no room";
   std::this_thread::sleep_for(std::chrono::milliseconds(1100));
-  EXPECT_TRUE(run(database->has_room()));
+  EXPECT_TRUE(run(database->has_disk_space()));
   EXPECT_EQ(fail("53200"), ErrorCode::unavailable);
-  EXPECT_TRUE(run(database->has_room())) << "a lack of memory is no full disk";
+  EXPECT_TRUE(run(database->has_disk_space())) << "a lack of memory is no full disk";
 }
 
 TEST(Database, AQueryThatSomebodyCancelledIsWorthAnotherTry) {
@@ -160,7 +160,7 @@ TEST(Database, WhatWasGivenUpNeverBegins) {
   TestDatabase database(TestDatabase::Schema::empty);
   Database single({.url = database.url(), .connections = 1});
   run(single.run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
-  while (single.under_way() > 0) std::this_thread::yield();  // an answer comes before its end
+  while (single.in_flight() > 0) std::this_thread::yield();  // an answer comes before its end
   std::thread busy([&] { run(single.run([](pqxx::work& tx) { tx.exec("SELECT pg_sleep(1)"); })); });
   await_use(single);
   EXPECT_EQ(code_of(single.run_within(milliseconds(50),
@@ -182,7 +182,7 @@ TEST(Database, ReportsLeaveTheOthersTheirConnections) {
   });
   await_use(single);
   EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1);
-  EXPECT_GE(single.under_way(), 1u) << "the report goes on";
+  EXPECT_GE(single.in_flight(), 1u) << "the report goes on";
   busy.join();
 }
 
@@ -198,7 +198,7 @@ TEST(Database, ACrowdOfReportsIsRefusedAndKeepsNobodyOut) {
   await_use(single);
   EXPECT_EQ(code_of(single.report(milliseconds(5000), sleep)), ErrorCode::unavailable);
   EXPECT_EQ(run(single.run([](pqxx::work&) { return 1; })), 1) << "not refused for the report";
-  EXPECT_GE(single.under_way(), 1u) << "the report goes on";
+  EXPECT_GE(single.in_flight(), 1u) << "the report goes on";
   busy.join();
 }
 
@@ -206,7 +206,7 @@ TEST(Database, WhoseCallerWentNeverBegins) {
   TestDatabase database(TestDatabase::Schema::empty);
   Database single({.url = database.url(), .connections = 1});
   run(single.run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
-  while (single.under_way() > 0) std::this_thread::yield();
+  while (single.in_flight() > 0) std::this_thread::yield();
   std::thread busy([&] { run(single.run([](pqxx::work& tx) { tx.exec("SELECT pg_sleep(1)"); })); });
   await_use(single);
   const auto leave = [&]() -> Task<bool> {
@@ -269,11 +269,11 @@ TEST(Database, LongWorkIsCutOnlyWhereItWaits) {
 }
 
 TEST(Conninfo, AddsLimitsThatAreNotThere) {
-  const std::string text = patient_conninfo("postgresql://me@db/sandgate?tcp_user_timeout=7");
+  const std::string text = conninfo_with_timeouts("postgresql://me@db/sandgate?tcp_user_timeout=7");
   EXPECT_NE(text.find("tcp_user_timeout='7'"), text.npos) << text;
   EXPECT_NE(text.find("connect_timeout='5'"), text.npos) << text;
   EXPECT_NE(text.find("host='db'"), text.npos) << text;
-  EXPECT_EQ(patient_conninfo("nonsense"), "nonsense");
+  EXPECT_EQ(conninfo_with_timeouts("nonsense"), "nonsense");
 }
 
 TEST(Database, ComesBackAfterTheServerWasKilled) {

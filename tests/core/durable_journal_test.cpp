@@ -62,12 +62,12 @@ TEST_F(JournalTest, CutsOffATornTailAtEveryByte) {
     const std::string copy = path + ".copy";
     std::filesystem::copy_file(path, copy, std::filesystem::copy_options::overwrite_existing);
     std::filesystem::resize_file(copy, both - cut_off);
-    EXPECT_TRUE(DurableJournal::look(copy)->torn);
+    EXPECT_TRUE(DurableJournal::inspect(copy)->torn);
     DurableJournal journal({copy});
     EXPECT_EQ(payloads(journal), Texts{"kept"}) << cut_off << " bytes cut off";
     run(journal.append("after"));
     EXPECT_EQ(payloads(journal), (Texts{"kept", "after"}));
-    EXPECT_FALSE(DurableJournal::look(copy)->torn);
+    EXPECT_FALSE(DurableJournal::inspect(copy)->torn);
   }
 }
 
@@ -82,7 +82,7 @@ TEST_F(JournalTest, WhatIsDamagedCostsNoOtherRecord) {
     std::filesystem::copy_file(path + ".good", path,
                                std::filesystem::copy_options::overwrite_existing);
     flip(at);
-    EXPECT_EQ(DurableJournal::look(path)->damaged, 1u);
+    EXPECT_EQ(DurableJournal::inspect(path)->damaged, 1u);
     const auto journal = open();
     EXPECT_EQ(payloads(*journal), (Texts{"first", "third"})) << "byte " << at;
     EXPECT_EQ(journal->damaged(), 1u);
@@ -101,7 +101,7 @@ TEST_F(JournalTest, NoSequenceOfADamagedRecordIsUsedAgain) {
   const auto journal = open();
   EXPECT_EQ(payloads(*journal), (Texts{"first", "third"}));
   EXPECT_GT(journal->pending(9).back().sequence, 2u);
-  run(journal->forget(journal->pending(9).back().sequence));
+  run(journal->trim(journal->pending(9).back().sequence));
   EXPECT_EQ(open()->damaged(), 0u) << "a new file";
 }
 
@@ -114,7 +114,7 @@ TEST_F(JournalTest, OneWithoutAGoodRecordBeginsAnew) {
   EXPECT_NE(again->id(), id);
   EXPECT_EQ(again->damaged(), 1u);
   EXPECT_EQ(again->records(), 0u);
-  EXPECT_EQ(DurableJournal::look(path + ".damaged")->damaged, 1u);
+  EXPECT_EQ(DurableJournal::inspect(path + ".damaged")->damaged, 1u);
 }
 
 TEST_F(JournalTest, IsBounded) {
@@ -122,7 +122,7 @@ TEST_F(JournalTest, IsBounded) {
   run(journal->append(std::string(100, 'x')));
   EXPECT_THROW(run(journal->append(std::string(100, 'x'))), Error);
   EXPECT_EQ(journal->records(), 1u);
-  run(journal->forget(1));
+  run(journal->trim(1));
   run(journal->append(std::string(100, 'x')));
 }
 
@@ -181,12 +181,12 @@ TEST_F(JournalTest, ForgettingAllStartsOverUnderAnotherName) {
   const std::string id = journal->id();
   run(journal->append("one"));
   run(journal->append("two"));
-  run(journal->forget(1));
+  run(journal->trim(1));
   EXPECT_EQ(payloads(*journal), Texts{"two"});
   EXPECT_EQ(journal->id(), id);
-  run(journal->forget(2));
+  run(journal->trim(2));
   EXPECT_NE(journal->id(), id);
-  EXPECT_EQ(DurableJournal::look(path)->records, 0u);
+  EXPECT_EQ(DurableJournal::inspect(path)->records, 0u);
   run(journal->append("three"));
   EXPECT_EQ(journal->pending(1)[0].sequence, 1u);
 }
@@ -194,7 +194,7 @@ TEST_F(JournalTest, ForgettingAllStartsOverUnderAnotherName) {
 TEST_F(JournalTest, IsNotFooledByAnotherFile) {
   std::ofstream(path) << "something else entirely, and long enough to hold a header of ours";
   EXPECT_THROW(open(), Error);
-  EXPECT_FALSE(DurableJournal::look(directory.path() + "/none"));
+  EXPECT_FALSE(DurableJournal::inspect(directory.path() + "/none"));
 }
 
 TEST_F(JournalTest, ManyAppendAtOnce) {

@@ -25,8 +25,8 @@ class Files : public testing::Test {
 
 TEST_F(Files, AreReplacedWhole) {
   EXPECT_EQ(read_text_file(path), std::nullopt);
-  EXPECT_TRUE(replace_file(path, "first, which is longer", 0600, Lasting::until_reboot));
-  EXPECT_TRUE(replace_file(path, "second\n", 0600, Lasting::through_power_cuts));
+  EXPECT_TRUE(replace_file(path, "first, which is longer", 0600, Durability::until_reboot));
+  EXPECT_TRUE(replace_file(path, "second\n", 0600, Durability::through_power_cuts));
   EXPECT_EQ(read_text_file(path), "second\n");
   struct stat status {};
   ASSERT_EQ(stat(path.c_str(), &status), 0);
@@ -36,12 +36,13 @@ TEST_F(Files, AreReplacedWhole) {
 
 TEST_F(Files, WhatFailsLeavesTheOldOne) {
   std::filesystem::create_directories(path + "/child");
-  EXPECT_FALSE(replace_file(path, "text", 0600, Lasting::until_reboot))
+  EXPECT_FALSE(replace_file(path, "text", 0600, Durability::until_reboot))
       << "a directory with content";
   EXPECT_EQ(errno, EISDIR);
   EXPECT_TRUE(std::filesystem::is_directory(path + "/child"));
   EXPECT_EQ(count(), 1u);
-  EXPECT_FALSE(replace_file(directory.path() + "/missing/file", "", 0600, Lasting::until_reboot));
+  EXPECT_FALSE(
+      replace_file(directory.path() + "/missing/file", "", 0600, Durability::until_reboot));
   EXPECT_EQ(errno, ENOENT);
   EXPECT_FALSE(sync_directory(directory.path() + "/missing"));
 }

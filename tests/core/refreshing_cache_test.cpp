@@ -77,7 +77,7 @@ TEST(RefreshingCache, ManyWhoWaitCauseOneLoad) {
 
 TEST(RefreshingCache, WhoComesAfterAChangeDoesNotGetWhatWasReadBeforeIt) {
   Source source;
-  Gate hold;
+  OneShotEvent hold;
   Cache cache(kNeverOld, [&](std::string) -> Task<std::optional<int>> {
     const int read = *source.value;
     if (++source.asked == 1) co_await hold.wait();
@@ -89,7 +89,7 @@ TEST(RefreshingCache, WhoComesAfterAChangeDoesNotGetWhatWasReadBeforeIt) {
   source.value = 2;
   cache.expire("k");
   auto after = asio::co_spawn(thread, cache.get("k"), asio::use_future);
-  asio::post(thread, [&] { hold.open(); });
+  asio::post(thread, [&] { hold.set(); });
   EXPECT_EQ(*after.get(), 2);
   before.wait();
   thread.join();

@@ -117,7 +117,7 @@ Task<void> end_soon(bool& ended) {
 
 Task<bool> left_and_ended(bool& ended) {
   auto leaves = []() -> Task<bool> { co_return true; };
-  auto leaving = ends_unless_left(end_soon(ended), milliseconds(1), leaves);
+  auto leaving = ends_unless_detached(end_soon(ended), milliseconds(1), leaves);
   const bool waited = co_await std::move(leaving);
   EXPECT_FALSE(waited);
   EXPECT_FALSE(ended);
@@ -138,13 +138,13 @@ TEST(EndsUnlessLeft, ATaskThatEndsIsNotWaitedForAnyLonger) {
     ++asked;
     co_return false;
   };
-  EXPECT_TRUE(run(ends_unless_left(nothing(), hours(1), stays)));
+  EXPECT_TRUE(run(ends_unless_detached(nothing(), hours(1), stays)));
   bool ended = false;
-  EXPECT_TRUE(run(ends_unless_left(end_soon(ended), hours(1), stays)));
+  EXPECT_TRUE(run(ends_unless_detached(end_soon(ended), hours(1), stays)));
   EXPECT_TRUE(ended);
   EXPECT_EQ(asked, 0);
   ended = false;
-  EXPECT_TRUE(run(ends_unless_left(end_soon(ended), milliseconds(1), stays)));
+  EXPECT_TRUE(run(ends_unless_detached(end_soon(ended), milliseconds(1), stays)));
   EXPECT_GT(asked, 0);
 }
 
@@ -152,7 +152,7 @@ TEST(EndsUnlessLeft, WhoeverIsCancelledOrFailsCancelsTheTask) {
   const Stopwatch watch;
   bool gone = false;
   auto stays = []() -> Task<bool> { co_return false; };
-  auto waiting = ends_unless_left(wait_long(gone), milliseconds(1), stays);
+  auto waiting = ends_unless_detached(wait_long(gone), milliseconds(1), stays);
   EXPECT_FALSE(run(with_timeout(milliseconds(20), std::move(waiting))).has_value());
   EXPECT_TRUE(gone);
   gone = false;
@@ -160,7 +160,8 @@ TEST(EndsUnlessLeft, WhoeverIsCancelledOrFailsCancelsTheTask) {
     throw Error(ErrorCode::timeout, "no");
     co_return false;
   };
-  EXPECT_EQ(code_of(ends_unless_left(wait_long(gone), milliseconds(1), fails)), ErrorCode::timeout);
+  EXPECT_EQ(code_of(ends_unless_detached(wait_long(gone), milliseconds(1), fails)),
+            ErrorCode::timeout);
   EXPECT_TRUE(gone);
 }
 

@@ -31,15 +31,15 @@ Task<std::string> told_in_a_race() {
 TEST(Trace, GoesWithWhatRunsUnderIt) {
   const auto trace = std::make_shared<const Trace>(Trace{"00-a", ""});
   EXPECT_EQ(test::run(told()), "none");
-  EXPECT_EQ(test::run(under(trace, told())), "00-a");
-  EXPECT_EQ(test::run(under(trace, told_on_a_strand())), "00-a");
-  EXPECT_EQ(test::run(under(trace, told_in_a_race())), "00-a");
-  EXPECT_EQ(test::run(under(nullptr, told())), "none");
+  EXPECT_EQ(test::run(with_trace(trace, told())), "00-a");
+  EXPECT_EQ(test::run(with_trace(trace, told_on_a_strand())), "00-a");
+  EXPECT_EQ(test::run(with_trace(trace, told_in_a_race())), "00-a");
+  EXPECT_EQ(test::run(with_trace(nullptr, told())), "none");
 }
 
 TEST(Trace, CancellingReachesWhatRunsUnderIt) {
   const auto trace = std::make_shared<const Trace>(Trace{"00-a", ""});
-  auto endless = under(trace, sleep_for(std::chrono::hours(1)));
+  auto endless = with_trace(trace, sleep_for(std::chrono::hours(1)));
   auto racing = with_timeout(std::chrono::milliseconds(20), std::move(endless));
   EXPECT_FALSE(test::run(std::move(racing)));
 }

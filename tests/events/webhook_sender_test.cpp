@@ -79,12 +79,12 @@ struct WebhookSenderTest : testing::Test, test::EventsWorld {
   Webhook webhook() { return *run(store.find(tenant, "ci")); }
   std::string state() { return to_json(webhook()).at("state"); }
 
-  Vault vault{Secret(std::string(32, 'k'))};
-  WebhookStore store{*database, vault};
+  Cipher cipher{Secret(std::string(32, 'k'))};
+  WebhookStore store{*database, cipher};
   SystemClock clock;
   test::ScriptedClient receiver;
   SlowWay way{receiver};
-  WebhookSender sender{*database, vault, way, clock, {}};
+  WebhookSender sender{*database, cipher, way, clock, {}};
 };
 
 TEST_F(WebhookSenderTest, SendsASignedCloudEventOnce) {
@@ -163,7 +163,7 @@ TEST_F(WebhookSenderTest, OneOwnersReceiversDoNotTakeAllPlaces) {
 TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
   happen();
   auto take = [this](pqxx::work& tx) {
-    return delivery_rows::take_due(tx, vault, 10, std::chrono::seconds(60));
+    return delivery_rows::take_due(tx, cipher, 10, std::chrono::seconds(60));
   };
   const auto lost = run(database->run(take));
   ASSERT_EQ(lost.size(), 1u);
@@ -176,7 +176,7 @@ TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
 TEST_F(WebhookSenderTest, KilledBetweenSendingAndWritingItSendsTheSameAgain) {
   happen();
   auto take = [this](pqxx::work& tx) {
-    return delivery_rows::take_due(tx, vault, 10, std::chrono::seconds(60));
+    return delivery_rows::take_due(tx, cipher, 10, std::chrono::seconds(60));
   };
   const auto sent = run(database->run(take));  // the receiver has it; the row does not know
   all_due();
@@ -199,7 +199,7 @@ TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
   for (int i = 0; i < 3; ++i)
     replicas.emplace_back([this] {
       Database own({.url = database.url(), .connections = 2});
-      WebhookSender one(own, vault, way, clock, {});
+      WebhookSender one(own, cipher, way, clock, {});
       while (run(one.step()) > 0) {
       }
     });
@@ -242,7 +242,7 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
 
 TEST_F(WebhookSenderTest, OneWhoseSecretIsSealedAwayFailsAndSaysWhy) {
   happen(3);
-  const Vault stranger{Secret(std::string(32, 'o'))};
+  const Cipher stranger{Secret(std::string(32, 'o'))};
   WebhookSender elsewhere{*database, stranger, way, clock, {}};
   EXPECT_EQ(run(elsewhere.step()), 3u);
   EXPECT_TRUE(receiver.calls().empty()) << "it cannot be signed";
@@ -288,7 +288,7 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   pool.stop();
   pool.join();
   // What the database still works on is told to the pool.
-  EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
+  EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
 }
 
 TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {

@@ -24,8 +24,8 @@ struct WebhookStoreTest : testing::Test, test::EventsWorld {
     if (secret) draft.secret = Secret(*secret);
     return draft;
   }
-  Vault vault{Secret(std::string(32, 'k'))};
-  WebhookStore store{*database, vault};
+  Cipher cipher{Secret(std::string(32, 'k'))};
+  WebhookStore store{*database, cipher};
 };
 
 TEST_F(WebhookStoreTest, TheSecretIsSealedAndNeverShown) {
@@ -109,7 +109,7 @@ TEST_F(WebhookStoreTest, RemovingOneDoesNotDisturbTheLog) {
   std::atomic<bool> done{false};
   std::thread changing([&] {
     Database own({.url = database.url(), .connections = 1});
-    WebhookStore theirs(own, vault);
+    WebhookStore theirs(own, cipher);
     for (int i = 0; i < 60; ++i) {
       run(theirs.put(draft(), kOwner));
       run(theirs.remove(tenant, "ci", kOwner));

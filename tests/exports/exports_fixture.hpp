@@ -68,13 +68,13 @@ class ExportsFixture : public ::testing::Test {
   TestDatabase database;
   Receiver receiver;
   TenantId tenant = TenantId::make();
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   SystemClock clock;
   CurlClient http;
   PriceBooks books{*database};
   Meter meter{books};
-  ExportStore store{*database, vault};
-  ExportRunner runner{*database, vault, http, clock};
+  ExportStore store{*database, cipher};
+  ExportRunner runner{*database, cipher, http, clock};
 };
 
 }  // namespace sandgate::test

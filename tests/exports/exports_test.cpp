@@ -225,7 +225,7 @@ TEST_F(ExportsTest, ARoundChangesNoOtherExportThatHasItsNameByNow) {
   put(settings({{tenant.value, "cus_one"}}));
   use(10s);
   const auto taken =
-      run(database->run([&](pqxx::work& tx) { return export_rows::take(tx, vault, "out"); }));
+      run(database->run([&](pqxx::work& tx) { return export_rows::take(tx, cipher, "out"); }));
   run(store.remove("out", {}));
   put(settings({{tenant.value, "cus_two"}}));
   const int64_t begins = row().cursor;
@@ -307,7 +307,7 @@ TEST_F(ExportsTest, APrivateReceiverTakesTheOperatorsLeave) {
   run(runner.run_once());
   EXPECT_EQ(row().error, "the receiver's address is not a public one");
   run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET next_try_at = now()"); }));
-  ExportRunner allowed{*database, vault, http, clock, true};
+  ExportRunner allowed{*database, cipher, http, clock, true};
   EXPECT_GT(run(allowed.run_once()), 0u);
   EXPECT_EQ(row().error, "");
 }
@@ -336,7 +336,7 @@ TEST_F(ExportsTest, SecretsAreSealedKeptAndNeverShown) {
 TEST_F(ExportsTest, OneSealedAwayIsShownAndWaits) {
   put(settings({{tenant.value, "cus_one"}}));
   use(1000s);
-  const Vault other{Secret(std::string(32, 'o'))};
+  const Cipher other{Secret(std::string(32, 'o'))};
   ExportStore elsewhere{*database, other};
   EXPECT_NE(run(elsewhere.list()).at(0).error, "");
   ExportRunner stranger{*database, other, http, clock};

@@ -66,16 +66,16 @@ class Idempotency : public testing::Test {
   void SetUp() override { runs = 0; }
   void TearDown() override {
     server.server.stop();
-    EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
+    EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
   }
 
   TestDatabase database;
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   DatabaseIdempotency store{*database,
                             {.lease = std::chrono::milliseconds(5000),
                              .patience = std::chrono::milliseconds(4000),
-                             .keeping = std::chrono::milliseconds(3000),
-                             .vault = &vault}};
+                             .settle_timeout = std::chrono::milliseconds(3000),
+                             .cipher = &cipher}};
   LiveServer server{table(), {}, nullptr, &store};
 };
 
@@ -327,7 +327,7 @@ TEST_F(Idempotency, AnAnswerIsAsOldAsItWasGiven) {
   EXPECT_FALSE(again.claim);
   EXPECT_EQ(again.answer.status, 201);
   // A thread of the database may still be waking the loop.
-  EXPECT_TRUE(test::eventually([&] { return database->under_way() == 0; }));
+  EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
 }
 
 }  // namespace

@@ -64,7 +64,7 @@ TEST(Problem, HasAStatusForEveryCode) {
 
 TEST(Problem, TellsWhoMayAskAndHow) {
   EXPECT_TRUE(header(problem(Error(ErrorCode::unauthenticated, "key?"), "rq"), "WWW-Authenticate"));
-  const Response response = wrong_method({Method::get, Method::head}, "rq");
+  const Response response = method_not_allowed({Method::get, Method::head}, "rq");
   EXPECT_EQ(response.status, 405);
   EXPECT_EQ(header(response, "Allow"), "GET, HEAD");
 }

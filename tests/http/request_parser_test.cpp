@@ -81,8 +81,9 @@ TEST(RequestParser, IgnoresAnUpgradeOfHttp10) {
                       "\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
                       "Sec-WebSocket-Version: 13\r\n"
                       "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n");
-    EXPECT_EQ(request.headers.find("Upgrade").has_value(), request.asks_for_websocket()) << version;
-    return request.asks_for_websocket();
+    EXPECT_EQ(request.headers.find("Upgrade").has_value(), request.is_websocket_upgrade())
+        << version;
+    return request.is_websocket_upgrade();
   };
   EXPECT_TRUE(asks("HTTP/1.1"));
   EXPECT_FALSE(asks("HTTP/1.0"));

@@ -104,14 +104,14 @@ TEST(Request, ReadsItsBodyAndTenant) {
 TEST(Request, KnowsAWebSocketUpgrade) {
   Request request;
   request.headers.add("Connection", "keep-alive, Upgrade");
-  EXPECT_FALSE(request.asks_for_websocket());
+  EXPECT_FALSE(request.is_websocket_upgrade());
   request.headers.add("Upgrade", "WebSocket");
-  EXPECT_FALSE(request.asks_for_websocket());
+  EXPECT_FALSE(request.is_websocket_upgrade());
   request.headers.add("Sec-WebSocket-Version", "13");
   request.headers.add("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
-  EXPECT_TRUE(request.asks_for_websocket());
+  EXPECT_TRUE(request.is_websocket_upgrade());
   request.method = Method::post;
-  EXPECT_FALSE(request.asks_for_websocket());
+  EXPECT_FALSE(request.is_websocket_upgrade());
 }
 
 TEST(Request, KnowsAWebSocketUpgradeOnSeveralLines) {
@@ -124,7 +124,7 @@ TEST(Request, KnowsAWebSocketUpgradeOnSeveralLines) {
            {"Sec-WebSocket-Version", "13"},
            {"Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="}})
     request.headers.add(name, value);
-  EXPECT_TRUE(request.asks_for_websocket());
+  EXPECT_TRUE(request.is_websocket_upgrade());
 }
 
 TEST(Target, SplitsEveryForm) {

@@ -368,7 +368,7 @@ TEST(Server, ExplainsATakenPort) {
   LiveServer server(server_table());
   http::ServerOptions options;
   options.port = server.port();
-  options.bind_patience = std::chrono::milliseconds(1);
+  options.bind_timeout = std::chrono::milliseconds(1);
   http::Server second(server.io, server.dispatcher, options);
   try {
     second.start();

@@ -35,7 +35,7 @@ class MovedClock : public Clock {
 struct Judge {
   Judge(const std::string& url, const std::string& machine)
       : database({.url = url, .connections = 2}),
-        store(database, vault),
+        store(database, cipher),
         deployments(store, [](const DeploymentRow&) { return nullptr; },
                     {deployed("a"), deployed("own", machine)}),
         notifications(url) {
@@ -60,7 +60,7 @@ struct Judge {
 
   MovedClock clock;
   Database database;
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   DeploymentStore store;
   Deployments deployments;
   HealthBoard board{clock};

@@ -38,8 +38,8 @@ struct TakingUpTest : testing::Test {
   }
 
   TestDatabase database;
-  Vault vault{Secret(std::string(32, 'k'))};
-  DeploymentStore store{*database, vault};
+  Cipher cipher{Secret(std::string(32, 'k'))};
+  DeploymentStore store{*database, cipher};
   std::shared_ptr<FakeProvider> backend = std::make_shared<FakeProvider>("fake");
   Deployments deployments{store, [this](const DeploymentRow&) { return backend; }, {}};
   asio::thread_pool pool{1};

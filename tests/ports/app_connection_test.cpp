@@ -25,7 +25,7 @@ struct Ends {
   // The gateway's end, given up while nothing waits.
   std::unique_ptr<AppConnection> given_up(asio::any_io_executor executor) {
     auto app = std::make_unique<AppConnection>(std::move(executor), "key", std::move(made));
-    app->give_up();
+    app->cancel();
     return app;
   }
 
@@ -66,7 +66,7 @@ Task<void> wait_on_blocking(PortConnection made, int shared) {
   app.consume(AppConnection::kBufferBytes);
   EXPECT_EQ(::fcntl(shared, F_SETFL, ::fcntl(shared, F_GETFL) & ~O_NONBLOCK), 0);
   asio::steady_timer timer(executor, std::chrono::milliseconds(20));
-  timer.async_wait([&](const auto&) { app.give_up(); });
+  timer.async_wait([&](const auto&) { app.cancel(); });
   co_await app.read();
 }
 
@@ -86,13 +86,13 @@ TEST(AppConnection, ASocketThatWasMadeBlockingBlocksNobody) {
 }
 
 // A program that never pauses would otherwise go on through a port that was closed.
-TEST(AppConnection, OnceGivenUpPassesNothingMore) {
+TEST(AppConnection, OnceCancelledPassesNothingMore) {
   Ends read, written;
   EXPECT_EQ(code_of(read_from(read)), ErrorCode::timeout);
   EXPECT_EQ(code_of(write_to(written)), ErrorCode::timeout);
 }
 
-TEST(AppConnection, OnceGivenUpServesNoOtherRequest) {
+TEST(AppConnection, OnceCancelledServesNoOtherRequest) {
   Ends sockets;
   char taken[4];
   ASSERT_EQ(::recv(sockets.made.socket.get(), taken, sizeof taken, 0), 4);

@@ -2,9 +2,9 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/ports/app_pool.hpp"
-#include "gateway/ports/forwarding.hpp"
+#include "gateway/ports/forwarded_request.hpp"
+#include "gateway/ports/forwarded_response.hpp"
 #include "gateway/ports/port_token.hpp"
-#include "gateway/ports/returning.hpp"
 
 namespace sandgate::ports::test {
 namespace {
@@ -66,7 +66,7 @@ bool opens(const http::Request& request, const std::string& token) {
   const auto address = port_address(request, "");
   const OpenPort port{.port = 80, .access = Access::token, .token_hash = sha256_hex(token)};
   try {
-    check_token(port, brought_token(request, *address));
+    check_token(port, presented_tokens(request, *address));
     return true;
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::unauthenticated);
@@ -86,7 +86,7 @@ TEST(PortToken, IsFoundBehindOthersOfItsName) {
   EXPECT_TRUE(opens(request, "more"));
   http::Request many = request_for(path);
   std::string cookies;
-  for (size_t i = 0; i < kMostTokens; ++i) cookies += "sandgate_token=x;";
+  for (size_t i = 0; i < kMaxTokens; ++i) cookies += "sandgate_token=x;";
   many.headers.add("Cookie", cookies + "sandgate_token=good");
   EXPECT_FALSE(opens(many, "good")) << "so many nobody tries";
   http::Request asked = request_for(path + "?sandgate_token=bad");
@@ -94,7 +94,7 @@ TEST(PortToken, IsFoundBehindOthersOfItsName) {
   EXPECT_FALSE(opens(asked, "good")) << "what is named in the address is meant";
 }
 
-TEST(Forwarding, MakesTheHeadAnew) {
+TEST(ForwardedRequest, MakesTheHeadAnew) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/x?sandgate_token=t&q=1");
   request.method = http::Method::post;
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
@@ -111,7 +111,7 @@ TEST(Forwarding, MakesTheHeadAnew) {
   const auto address = port_address(request, "");
   const std::vector<std::pair<std::string, std::string>> extra{{"Host", "inner"}, {"X-Inner", "i"}};
   const BodyFraming body{.length = 5};
-  const std::string head = forwarded_head({request, *address, "/up", extra, body});
+  const std::string head = forwarded_request_head({request, *address, "/up", extra, body});
   EXPECT_EQ(
       head,
       "POST /up/x?q=1 HTTP/1.1\r\nAuthorization: Bearer own\r\n"
@@ -121,26 +121,28 @@ TEST(Forwarding, MakesTheHeadAnew) {
           "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
 }
 
-TEST(Forwarding, KeepsTheListsThatCameOnSeveralLines) {
+TEST(ForwardedRequest, KeepsTheListsThatCameOnSeveralLines) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/");
   for (const char* value : {"1.1.1.1", "2.2.2.2"}) request.headers.add("X-Forwarded-For", value);
   for (const char* value : {"h2c", "websocket"}) request.headers.add("Upgrade", value);
   const auto address = port_address(request, "");
-  const std::string head = forwarded_head({request, *address, "", {}, {}, /*upgrade=*/true});
+  const std::string head =
+      forwarded_request_head({request, *address, "", {}, {}, /*upgrade=*/true});
   EXPECT_NE(head.find("X-Forwarded-For: 1.1.1.1, 2.2.2.2, 10.1.2.3\r\n"), std::string::npos);
   EXPECT_NE(head.find("\r\nUpgrade: h2c, websocket\r\n"), std::string::npos);
 }
 
-TEST(Forwarding, PassesAnyMethodOn) {
+TEST(ForwardedRequest, PassesAnyMethodOn) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/x");
   request.method = http::Method::other;
   request.other_method = "PROPFIND";
   const auto address = port_address(request, "");
-  EXPECT_TRUE(forwarded_head({request, *address, "", {}, {}}).starts_with("PROPFIND /x HTTP/1.1"));
+  EXPECT_TRUE(
+      forwarded_request_head({request, *address, "", {}, {}}).starts_with("PROPFIND /x HTTP/1.1"));
 }
 
 // nginx and Envoy do the same: a client that says so takes away nothing that is for the program.
-TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
+TEST(ForwardedRequest, AConnectionFieldTakesNothingFromTheProgram) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/");
   for (const auto& [name, value] : std::vector<std::pair<std::string, std::string>>{
            {"Connection", "Host, authorization, Cookie, X-Gone"},
@@ -154,7 +156,7 @@ TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
            {"X-Gone-Too", "1"}})
     request.headers.add(name, value);
   const auto address = port_address(request, "");
-  const std::string head = forwarded_head({request, *address, "", {}, {}});
+  const std::string head = forwarded_request_head({request, *address, "", {}, {}});
   EXPECT_TRUE(
       head.starts_with("GET / HTTP/1.1\r\nHost: gateway:8080\r\nAuthorization: Bearer own\r\n"
                        "Cookie: a=1\r\nContent-Type: text/plain\r\nX-Real-IP: 1.1.1.1\r\n"
@@ -165,14 +167,14 @@ TEST(Forwarding, AConnectionFieldTakesNothingFromTheProgram) {
 }
 
 // Each field is looked up among the names, so that many of both would take seconds.
-TEST(Forwarding, ConnectionFieldsNameFew) {
+TEST(ForwardedRequest, ConnectionFieldsNameFew) {
   const auto refused = [](const std::string& connection) {
     http::Request request = request_for(std::string("/p/") + kId + "/80/");
     request.headers.add("Connection", "keep-alive");
     request.headers.add("Connection", connection);
     const auto address = port_address(request, "");
     try {
-      forwarded_head({request, *address, "", {}, {}});
+      forwarded_request_head({request, *address, "", {}, {}});
       return false;
     } catch (const Error& error) {
       EXPECT_EQ(error.code, ErrorCode::invalid);
@@ -185,32 +187,32 @@ TEST(Forwarding, ConnectionFieldsNameFew) {
   EXPECT_TRUE(refused(names + ",x"));
 }
 
-TEST(Returning, KeepsLocationsAndCookiesBelowThePrefix) {
+TEST(ForwardedResponse, KeepsLocationsAndCookiesBelowThePrefix) {
   PortAddress address;
   address.prefix = "/p/x/80";
-  EXPECT_EQ(kept_location("/login?a", address, "h:1"), "/p/x/80/login?a");
+  EXPECT_EQ(confined_location("/login?a", address, "h:1"), "/p/x/80/login?a");
   for (const char* same : {"/p/x/80/login", "/p/x/80", "//other/", "relative", "http://a/b", ""})
-    EXPECT_EQ(kept_location(same, address, "h:1"), same);
-  EXPECT_EQ(kept_location("/p/x/800", address, ""), "/p/x/80/p/x/800");
-  EXPECT_EQ(kept_cookie("a=b", address), "a=b; Path=/p/x/80/");
-  EXPECT_EQ(kept_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
+    EXPECT_EQ(confined_location(same, address, "h:1"), same);
+  EXPECT_EQ(confined_location("/p/x/800", address, ""), "/p/x/80/p/x/800");
+  EXPECT_EQ(confined_cookie("a=b", address), "a=b; Path=/p/x/80/");
+  EXPECT_EQ(confined_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
             "a=b; HttpOnly; Path=/p/x/80/c");
-  EXPECT_EQ(kept_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
-  EXPECT_EQ(kept_cookie("__Host-a=b; Secure; Path=/", address),
+  EXPECT_EQ(confined_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
+  EXPECT_EQ(confined_cookie("__Host-a=b; Secure; Path=/", address),
             "__Secure-sandgate-host-a=b; Secure; Path=/p/x/80/");
   EXPECT_EQ(cookies_for_program("x=1; __Secure-sandgate-host-a=b; sandgate_token=t", address),
             "x=1; __Host-a=b");
   const PortAddress by_host;
-  EXPECT_EQ(kept_cookie("__Host-a=b; Secure; Path=/", by_host), "__Host-a=b; Secure; Path=/");
-  EXPECT_EQ(kept_cookie("a=b; Domain=example.com; Path=/c; Secure", by_host),
+  EXPECT_EQ(confined_cookie("__Host-a=b; Secure; Path=/", by_host), "__Host-a=b; Secure; Path=/");
+  EXPECT_EQ(confined_cookie("a=b; Domain=example.com; Path=/c; Secure", by_host),
             "a=b; Path=/c; Secure");
 }
 
-TEST(Returning, KeepsLocationsThatNameTheGateway) {
+TEST(ForwardedResponse, KeepsLocationsThatNameTheGateway) {
   PortAddress address;
   address.prefix = "/p/x/80";
   const auto kept = [&](const char* location, const char* host = "gw.example") {
-    return kept_location(location, address, host);
+    return confined_location(location, address, host);
   };
   EXPECT_EQ(kept("http://gw.example/a?b"), "http://gw.example/p/x/80/a?b");
   EXPECT_EQ(kept("https://GW.example:443/a"), "https://GW.example:443/p/x/80/a");
@@ -226,7 +228,7 @@ TEST(Returning, KeepsLocationsThatNameTheGateway) {
   EXPECT_EQ(kept("http:///a", ""), "http:///a");
 }
 
-TEST(Returning, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
+TEST(ForwardedResponse, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
   const Upstream upstream{"inner:1", "/p/y/80"};
   const auto said = [&](const char* location) { return program_location(location, upstream); };
   EXPECT_EQ(said("/p/y/80/login?a"), "/login?a");
@@ -238,9 +240,10 @@ TEST(Returning, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
     EXPECT_EQ(said(same), same);
   EXPECT_EQ(program_location("/login", {}), "/login");
   PortAddress address;
-  EXPECT_EQ(kept_cookie("a=b; Path=/p/y/80/c; Secure", address, upstream), "a=b; Path=/c; Secure");
+  EXPECT_EQ(confined_cookie("a=b; Path=/p/y/80/c; Secure", address, upstream),
+            "a=b; Path=/c; Secure");
   address.prefix = "/p/x/80";
-  EXPECT_EQ(kept_cookie("a=b; Path=/p/y/80/c", address, upstream), "a=b; Path=/p/x/80/c");
+  EXPECT_EQ(confined_cookie("a=b; Path=/p/y/80/c", address, upstream), "a=b; Path=/p/x/80/c");
 }
 
 std::string returned(std::initializer_list<std::string> fields) {
@@ -250,10 +253,10 @@ std::string returned(std::initializer_list<std::string> fields) {
   answer.parse_head(text + "Content-Length: 0\r\n\r\n");
   const http::Request request = request_for("/");
   const PortAddress by_host;
-  return returned_head({answer, by_host, request, {}, "sandgate_token=ours"});
+  return forwarded_response_head({answer, by_host, request, {}, "sandgate_token=ours"});
 }
 
-TEST(Returning, TheIdAndThePortsCookieAreOurs) {
+TEST(ForwardedResponse, TheIdAndThePortsCookieAreOurs) {
   const std::string head =
       returned({"X-Request-Id: theirs", "Set-Cookie: sandgate_token=evil; Path=/x",
                 "Set-Cookie:  = sandgate_token =evil", "Set-Cookie: xsandgate_token=own"});
@@ -262,7 +265,7 @@ TEST(Returning, TheIdAndThePortsCookieAreOurs) {
             "Set-Cookie: sandgate_token=ours\r\n\r\n");
 }
 
-TEST(Returning, EveryConnectionFieldIsReadAndTheyNameFew) {
+TEST(ForwardedResponse, EveryConnectionFieldIsReadAndTheyNameFew) {
   const std::string head =
       returned({"Connection: X-A,, ", "connection: x-b", "X-A: 1", "X-B: 1", "X-C: 1"});
   EXPECT_EQ(head.substr(0, head.find("X-Request")), "HTTP/1.1 200 OK\r\nX-C: 1\r\n");
@@ -322,14 +325,14 @@ TEST(AppAnswers, ChunksArriveInPiecesOfAnySize) {
     EXPECT_THROW(heard(wrong), Error) << wrong;
 }
 
-TEST(Forwarding, KeepsKeysBackInEveryForm) {
+TEST(ForwardedRequest, KeepsKeysBackInEveryForm) {
   const std::string key = "sg_" + std::string(40, 'a');
   const auto passes = [&](const std::string& authorization) {
     http::Request request = request_for(std::string("/p/") + kId + "/80/");
     request.headers.add("Authorization", authorization);
     const auto address = port_address(request, "");
     const std::vector<std::pair<std::string, std::string>> none;
-    return forwarded_head({request, *address, "", none, {}}).find("Authorization") !=
+    return forwarded_request_head({request, *address, "", none, {}}).find("Authorization") !=
            std::string::npos;
   };
   for (const std::string& pair : {"u:" + key, key + ":", key + ":x", key})
@@ -347,13 +350,14 @@ TEST(Forwarding, KeepsKeysBackInEveryForm) {
   EXPECT_TRUE(passes("Bearer " + key + "0"));
 }
 
-TEST(Forwarding, KeepsTokensOfAddressesBack) {
+TEST(ForwardedRequest, KeepsTokensOfAddressesBack) {
   const auto passes = [](const std::string& name, const std::string& value) {
     http::Request request = request_for(std::string("/p/") + kId + "/80/");
     request.headers.add(name, value);
     const auto address = port_address(request, "");
     const std::vector<std::pair<std::string, std::string>> none;
-    return forwarded_head({request, *address, "", none, {}}).find(value) != std::string::npos;
+    return forwarded_request_head({request, *address, "", none, {}}).find(value) !=
+           std::string::npos;
   };
   for (const char* name : {"Referer", "Origin"}) {
     EXPECT_FALSE(passes(name, "http://h/?sandgate_token=x")) << name;

@@ -63,20 +63,21 @@ class HastyClient : public http::ClientSide {
   }
   void upgrade() override {}
   Task<size_t> read(std::span<char>) override { co_return 0; }
-  void set_alarm(std::chrono::milliseconds) override {
+  void start_timer(std::chrono::milliseconds) override {
     timer_.expires_after(std::chrono::milliseconds(5));
-    timer_.async_wait([ring = std::weak_ptr(ring_)](const boost::system::error_code& failure) {
-      const auto here = ring.lock();
-      if (!failure && here) (*here)();
-    });
+    timer_.async_wait(
+        [callback = std::weak_ptr(callback_)](const boost::system::error_code& failure) {
+          const auto here = callback.lock();
+          if (!failure && here) (*here)();
+        });
   }
-  void still_alarm() override { timer_.cancel(); }
-  void on_alarm(std::function<void()> ring) override { *ring_ = std::move(ring); }
+  void cancel_timer() override { timer_.cancel(); }
+  void on_timer(std::function<void()> callback) override { *callback_ = std::move(callback); }
 
  private:
   asio::steady_timer timer_;
   std::string& told_;
-  std::shared_ptr<std::function<void()>> ring_ = std::make_shared<std::function<void()>>();
+  std::shared_ptr<std::function<void()>> callback_ = std::make_shared<std::function<void()>>();
 };
 
 Task<bool> any_left(std::shared_ptr<int> looks) { co_return (*looks)-- > 0; }

@@ -108,7 +108,7 @@ TEST(CurlClient, TheTraceOfARequestGoesAlong) {
   ScriptedServer server(repeat_head);
   CurlClient client;
   const auto trace = std::make_shared<const Trace>(Trace{"00-parent", "a=1"});
-  const std::string with = run(under(trace, client.call(local(server.url())))).body;
+  const std::string with = run(with_trace(trace, client.call(local(server.url())))).body;
   EXPECT_NE(with.find("traceparent: 00-parent\r\n"), std::string::npos) << with;
   EXPECT_NE(with.find("tracestate: a=1\r\n"), std::string::npos) << with;
   const std::string without = run(client.call(local(server.url()))).body;

@@ -18,9 +18,9 @@ struct DeploymentStoreTest : testing::Test {
     return draft;
   }
   test::TestDatabase database;
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   TenantStore tenants{*database};
-  DeploymentStore store{*database, vault};
+  DeploymentStore store{*database, cipher};
   TenantId tenant = run(tenants.create("acme", kActor)).id;
 };
 
@@ -54,7 +54,7 @@ TEST_F(DeploymentStoreTest, KeepsCredentialsThatAreNotSentAgain) {
 
 TEST_F(DeploymentStoreTest, AnotherMasterKeyLosesOnlyWhatItDoesNotOpen) {
   run(store.put(draft(std::nullopt, "a"), accept, kActor));
-  const Vault fresh{Secret(std::string(32, 'f'))};
+  const Cipher fresh{Secret(std::string(32, 'f'))};
   DeploymentStore later{*database, fresh};
   DeploymentDraft second = draft(std::nullopt, "b");
   second.name = "second";
@@ -85,7 +85,7 @@ TEST_F(DeploymentStoreTest, NamesAreNeverShadowed) {
 
 TEST_F(DeploymentStoreTest, AsksBeforeWhatIsThereIsOutOfReach) {
   bool used = true;
-  DeploymentStore asking{*database, vault, [&](pqxx::work&, const DeploymentRow& row) {
+  DeploymentStore asking{*database, cipher, [&](pqxx::work&, const DeploymentRow& row) {
                            EXPECT_EQ(row.provider, "acme");
                            if (used) throw Error(ErrorCode::conflict, "is in use");
                          }};

@@ -7,7 +7,7 @@ namespace {
 
 // Deployments as rows, made into fakes.
 struct Accounts {
-  explicit Accounts(World& world) : store(world.replica.database, vault) {}
+  explicit Accounts(World& world) : store(world.replica.database, cipher) {}
 
   void put(const std::string& name, const std::string& provider, const std::string& key,
            Json settings = Json::object()) {
@@ -19,7 +19,7 @@ struct Accounts {
   }
   DeploymentPtr find(const std::string& name) { return deployments.find(TenantId{}, name); }
 
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   DeploymentStore store;
   Deployments deployments{
       store,

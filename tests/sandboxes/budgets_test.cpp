@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
@@ -31,7 +31,7 @@ TEST(SandboxBudgets, OfAThousandParallelCreatesExactlyThosePaidForAreAdmitted) {
   };
   const auto all = [&]() -> Task<void> {
     std::vector<int> callers(1000);
-    co_await for_each(std::move(callers), 100, create);
+    co_await for_each_concurrent(std::move(callers), 100, create);
   };
   run(all());
   EXPECT_EQ(admitted, 37);

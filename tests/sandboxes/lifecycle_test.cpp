@@ -49,7 +49,7 @@ TEST(Lifecycle, WhatTheVendorGivesIsShownAndMetered) {
 TEST(Lifecycle, ACreateBelongsToTheTraceOfItsRequest) {
   World world;
   const auto trace = std::make_shared<const Trace>(Trace{"00-parent", ""});
-  run(under(trace, world.replica.lifecycle.create(world.order())));
+  run(with_trace(trace, world.replica.lifecycle.create(world.order())));
   EXPECT_EQ(world.a->last_trace(), trace);
   world.create();
   EXPECT_EQ(world.a->last_trace(), nullptr);

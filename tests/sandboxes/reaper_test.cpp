@@ -138,7 +138,7 @@ TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   auto first = asio::co_spawn(asio::make_strand(pool), one.expire(), asio::use_future);
   auto second = asio::co_spawn(asio::make_strand(pool), two.expire(), asio::use_future);
   pool.join();
-  while (world.replica.database.under_way() + other.database.under_way() > 0)
+  while (world.replica.database.in_flight() + other.database.in_flight() > 0)
     std::this_thread::yield();
   run(one.rest());
   run(two.rest());

@@ -21,14 +21,14 @@ struct SandboxSecretsTest : testing::Test {
   }
   SecretGrants bind(const SandboxId& id) {
     auto work = [&](pqxx::work& tx) {
-      return sandbox_secrets::bind(tx, vault, world.tenant, id.value, kBindings,
+      return sandbox_secrets::bind(tx, cipher, world.tenant, id.value, kBindings,
                                    sandbox_secrets::Missing::refused)
           .grants;
     };
     return run(world.database->run(work));
   }
   SecretGrants grants(const SandboxId& id) {
-    auto work = [&](pqxx::work& tx) { return sandbox_secrets::grants_of(tx, vault, id.value); };
+    auto work = [&](pqxx::work& tx) { return sandbox_secrets::grants_of(tx, cipher, id.value); };
     return run(world.database->run(work));
   }
   // With secrets that backends can put in.
@@ -50,8 +50,8 @@ struct SandboxSecretsTest : testing::Test {
   }
 
   test::World world;
-  Vault vault{Secret(std::string(32, 'k'))};
-  SecretStore store{*world.database, vault};
+  Cipher cipher{Secret(std::string(32, 'k'))};
+  SecretStore store{*world.database, cipher};
   Snapshots snapshots{world.replica.lifecycle};
 };
 

@@ -54,7 +54,7 @@ struct Replica {
   Replica(const std::string& url, DeploymentSet fixed,
           std::chrono::milliseconds patience = Database::Options().patience)
       : database({.url = url, .connections = 4, .patience = patience}),
-        store(database, vault),
+        store(database, cipher),
         deployments(
             store, [](const DeploymentRow&) { return nullptr; }, std::move(fixed)),
         lifecycle(parts(spend)) {
@@ -62,7 +62,7 @@ struct Replica {
     run(lifecycle.parts().installation->read(database));
   }
   ~Replica() {
-    while (database.under_way() > 0) std::this_thread::yield();
+    while (database.in_flight() > 0) std::this_thread::yield();
     pool.join();
   }
 
@@ -76,14 +76,14 @@ struct Replica {
             .cache = cache,
             .clock = clock,
             .executor = pool.get_executor(),
-            .vault = &vault};
+            .cipher = &cipher};
   }
   WholeSteps reaper(std::chrono::milliseconds ahead = {}) {
     return WholeSteps(lifecycle, {.ahead = ahead, .activity = activity});
   }
 
   Database database;
-  Vault vault{Secret(std::string(32, 'k'))};
+  Cipher cipher{Secret(std::string(32, 'k'))};
   DeploymentStore store;
   Deployments deployments;
   OtherClock clock;

@@ -9,7 +9,7 @@ class NoBody final : public http::IncomingBody {
   bool ended() const override { return true; }
   std::optional<uint64_t> length() const override { return 0; }
   bool broken() const override { return false; }
-  Task<void> invite() override { co_return; }
+  Task<void> send_continue() override { co_return; }
   Task<size_t> read(std::span<char>) override { co_return 0; }
 };
 

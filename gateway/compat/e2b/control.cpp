@@ -1,6 +1,6 @@
 #include "gateway/compat/e2b/control.hpp"
 
-#include "gateway/api/judged.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
@@ -287,7 +287,7 @@ Task<http::Response> Control::update_network(http::Request& request) {
   reader.finish_or_throw();
   co_await shown(request);
   http::Request inner = with_body(request, policy.is_null() ? Json::object() : policy);
-  auto putting = api::judged(parts_.lifecycle, inner, parts_.network.put(inner));
+  auto putting = api::with_failure_cause(parts_.lifecycle, inner, parts_.network.put(inner));
   co_await std::move(putting);
   co_return http::Response::empty(204);
 }
@@ -322,7 +322,7 @@ void Control::add_routes(http::Routes& routes) {
                       return (this->*handler)(r);
                     },
                 .idempotent_create = creates,
-                .takes_up = creates,
+                .resumable = creates,
                 .secret_answer = creates});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;

@@ -1,6 +1,6 @@
 #include "gateway/compat/e2b/filesystem.hpp"
 
-#include "gateway/api/judged.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
 #include "gateway/compat/e2b/link_ends.hpp"
@@ -185,7 +185,7 @@ void Filesystem::add_routes(http::Routes& routes) {
                 .body = http::BodyMode::buffered,
                 .handler = [this, answer](http::Request& r) {
                   r.params["id"] = sandbox_of(r).value;
-                  return api::judged(access_, r, (this->*answer)(r));
+                  return api::with_failure_cause(access_, r, (this->*answer)(r));
                 }});
   };
   add("Stat", &Filesystem::stat);

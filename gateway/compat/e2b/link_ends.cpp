@@ -1,6 +1,6 @@
 #include "gateway/compat/e2b/link_ends.hpp"
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -52,7 +52,7 @@ Task<std::vector<std::optional<LinkEnd>>> link_ends(const OpenSandbox& box,
     else
       ends[i] = std::move(std::get<LinkEnd>(outcome));
   };
-  co_await for_each(std::move(links), kLinksAtOnce, std::move(follow_one));
+  co_await for_each_concurrent(std::move(links), kLinksAtOnce, std::move(follow_one));
   if (failure) throw *failure;
   co_return ends;
 }

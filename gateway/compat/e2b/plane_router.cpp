@@ -53,8 +53,8 @@ bool PlaneRouter::is_for_control(const http::Request& request) const {
   return !settings_.data_listener && is_control_host(request, settings_.domain);
 }
 
-bool PlaneRouter::passes_on(const http::Request& request) const {
-  return is_for_data(request) || (!is_for_control(request) && api_.passes_on(request));
+bool PlaneRouter::is_passthrough(const http::Request& request) const {
+  return is_for_data(request) || (!is_for_control(request) && api_.is_passthrough(request));
 }
 
 http::Response PlaneRouter::refuse_method(const http::Request& request) {

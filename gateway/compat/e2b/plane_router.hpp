@@ -18,7 +18,7 @@ class PlaneRouter final : public http::Responder {
       : api_(api), data_(data), settings_(std::move(settings)) {}
 
   // True for the data plane: a target that does not decode is refused in E2B's format as well.
-  bool passes_on(const http::Request& request) const override;
+  bool is_passthrough(const http::Request& request) const override;
   Task<http::Response> respond(http::Request& request, http::IncomingBody& body) override;
   http::Response refuse_method(const http::Request& request) override;
 

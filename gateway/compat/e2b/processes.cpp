@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/processes.hpp"
 
 #include "gateway/api/exec.hpp"
-#include "gateway/api/judged.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 
@@ -246,10 +246,10 @@ void Processes::add_routes(http::Routes& routes) {
                 .handler =
                     [this, answer](http::Request& r) {
                       r.params["id"] = box_of(r).value;
-                      return api::judged(access_, r, (this->*answer)(r));
+                      return api::with_failure_cause(access_, r, (this->*answer)(r));
                     },
                 .max_body_bytes = api::kMaxExecBodyBytes,
-                .at_leisure = body == http::BodyMode::streamed,
+                .no_min_pace = body == http::BodyMode::streamed,
                 .streams = answer == &Processes::start});
   };
   add("Start", &Processes::start);

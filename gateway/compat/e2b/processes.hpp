@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/compat/e2b/process_wire.hpp"
-#include "gateway/http/body_room.hpp"
+#include "gateway/http/body_memory_quota.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/access.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
@@ -11,7 +11,7 @@ namespace sandgate::compat::e2b {
 // that started them and can be found by number or tag.
 class Processes {
  public:
-  Processes(SandboxAccess& access, SandboxCache& sandboxes, http::BodyRoom& room)
+  Processes(SandboxAccess& access, SandboxCache& sandboxes, http::BodyMemoryQuota& room)
       : access_(access), sandboxes_(sandboxes), room_(room) {}
   void add_routes(http::Routes& routes);
 
@@ -32,7 +32,7 @@ class Processes {
 
   SandboxAccess& access_;
   SandboxCache& sandboxes_;
-  http::BodyRoom& room_;
+  http::BodyMemoryQuota& room_;
 };
 
 }  // namespace sandgate::compat::e2b

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "gateway/core/json_reader.hpp"
-#include "gateway/http/body_room.hpp"
+#include "gateway/http/body_memory_quota.hpp"
 #include "gateway/http/limits.hpp"
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
@@ -24,11 +24,11 @@ class MessageSource {
   static constexpr size_t kMost = 4 << 20;
 
   // `body` and `room` must outlive this object. What is held of a message takes room of the tenant.
-  MessageSource(ByteSource& body, http::BodyRoom& room, std::string tenant,
+  MessageSource(ByteSource& body, http::BodyMemoryQuota& room, std::string tenant,
                 http::Pace pace = http::Limits().whole_body)
       : body_(body), room_(room), tenant_(std::move(tenant)), pace_(pace) {}
   // Returns empty at the end. Throws Error(invalid), Error(unsupported) for compression,
-  // Error(too_large), Error(timeout), or as BodyRoom::Seat::grow_to().
+  // Error(too_large), Error(timeout), or as BodyMemoryQuota::Reservation::grow_to().
   Task<std::optional<Json>> next();
 
  private:
@@ -36,10 +36,10 @@ class MessageSource {
   Task<void> hold_message(size_t bytes);
 
   ByteSource& body_;
-  http::BodyRoom& room_;
+  http::BodyMemoryQuota& room_;
   const std::string tenant_;
   const http::Pace pace_;
-  std::optional<http::BodyRoom::Seat> seat_;  // of the current message
+  std::optional<http::BodyMemoryQuota::Reservation> seat_;  // of the current message
   std::string held_;  // bytes read; those before `taken_` are consumed
   size_t taken_ = 0, messages_ = 0;
 };

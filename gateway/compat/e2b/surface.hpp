@@ -31,7 +31,7 @@ class Surface {
     SandboxCache& cache;
     TenantDirectory& tenants;
     http::Admission& admission;
-    http::BodyRoom& body_room;
+    http::BodyMemoryQuota& body_memory;
     const Clock& clock;
     Secret token_key;
     std::string domain;  // of ports' hosts; empty: none

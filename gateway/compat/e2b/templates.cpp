@@ -70,7 +70,7 @@ void Templates::add_routes(http::Routes& routes) {
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
                 .handler = [this, answer](http::Request& r) { return (this->*answer)(r); },
                 .idempotent_create = creates,
-                .takes_up = creates});
+                .resumable = creates});
   };
   const auto use = Permission::use_sandboxes, read = Permission::read_sandboxes;
   add(Method::post, "/e2b/sandboxes/{id}/snapshots", use, &Templates::create);

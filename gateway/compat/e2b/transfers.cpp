@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/transfers.hpp"
 
 #include "gateway/api/file_download.hpp"
-#include "gateway/api/judged.hpp"
+#include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
 #include "gateway/compat/e2b/multipart.hpp"
@@ -101,7 +101,7 @@ void Transfers::add_routes(http::Routes& routes) {
                 .body = body,
                 .handler = [this, answer](http::Request& r) {
                   r.params["id"] = r.caller.sandbox->value;
-                  return api::judged(access_, r, (this->*answer)(r));
+                  return api::with_failure_cause(access_, r, (this->*answer)(r));
                 }});
   };
   add(Method::get, Permission::read_sandboxes, BodyMode::none, &Transfers::read);

@@ -19,10 +19,10 @@ constexpr size_t kEventBytes = 512;  // memory of an event beside its text
 }  // namespace
 
 struct Watchers::Watcher {
-  Watcher(http::BodyRoom& of, OpenSandbox in) : box(std::move(in)), room(of) {}
+  Watcher(http::BodyMemoryQuota& of, OpenSandbox in) : box(std::move(in)), room(of) {}
 
   OpenSandbox box;
-  http::BodyRoom& room;
+  http::BodyMemoryQuota& room;
   std::unique_ptr<FileWatch> watch;
   std::string directory;
   std::shared_ptr<void> permit;
@@ -30,7 +30,7 @@ struct Watchers::Watcher {
   std::mutex mutex;  // guards the members below
   std::deque<Json> events;
   size_t bytes = 0;  // size of `events` as text
-  std::optional<http::BodyRoom::Seat> seat;  // of `events`
+  std::optional<http::BodyMemoryQuota::Reservation> seat;  // of `events`
   std::optional<Error> failure;
   bool removed = false;
   steady_clock::time_point asked_at = steady_clock::now();

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "gateway/core/json_reader.hpp"
-#include "gateway/http/body_room.hpp"
+#include "gateway/http/body_memory_quota.hpp"
 #include "gateway/sandboxes/access.hpp"
 #include "providers/file_watch.hpp"
 
@@ -18,9 +18,9 @@ class Watchers {
  public:
   static constexpr size_t kMaxPerSandbox = 16, kMaxEvents = 4096, kMaxBytes = 1 << 20;
 
-  Watchers() : Watchers({.free = 0, .all = 256u << 20, .of_one = 32u << 20}) {}
+  Watchers() : Watchers({.uncounted = 0, .total = 256u << 20, .per_tenant = 32u << 20}) {}
   // `room` bounds the memory of the events that were not polled yet.
-  explicit Watchers(http::BodyRoom::Options room) : room_(room) {}
+  explicit Watchers(http::BodyMemoryQuota::Options room) : room_(room) {}
 
   // Returns the id of a new watcher. `directory` is absolute; names in events are relative to it.
   // `executor` is that of the loop that started the watch. `permit` is held until the watch
@@ -41,7 +41,7 @@ class Watchers {
   Task<void> run(Shared watcher, std::string id);
   static Task<void> gather(Shared watcher);
 
-  http::BodyRoom room_;
+  http::BodyMemoryQuota room_;
   std::mutex mutex_;
   std::map<std::string, Shared> watchers_;
 };

@@ -33,8 +33,8 @@ class RunningCalls::Entry {
 
  private:
   RunningCalls& all_;
-  Bell bell_;
-  std::multimap<std::string, Bell*>::iterator place_;
+  AutoResetEvent bell_;
+  std::multimap<std::string, AutoResetEvent*>::iterator place_;
 };
 
 RunningCalls::RunningCalls(Database& database, Notifications& notifications) : database_(database) {
@@ -62,7 +62,7 @@ Task<void> RunningCalls::cancel(SessionId session, Json id) {
 bool RunningCalls::cancel_here(const std::string& name) {
   const std::lock_guard lock(mutex_);
   const auto [begin, end] = running_.equal_range(name);
-  for (auto at = begin; at != end; ++at) at->second->ring();
+  for (auto at = begin; at != end; ++at) at->second->set();
   return begin != end;
 }
 

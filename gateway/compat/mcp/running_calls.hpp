@@ -5,7 +5,7 @@
 #include <string>
 
 #include "gateway/compat/mcp/sessions.hpp"
-#include "gateway/core/bell.hpp"
+#include "gateway/core/auto_reset_event.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/notifications.hpp"
 
@@ -31,7 +31,7 @@ class RunningCalls {
 
   Database& database_;
   std::mutex mutex_;
-  std::multimap<std::string, Bell*> running_;  // by name; some clients use an id more than once
+  std::multimap<std::string, AutoResetEvent*> running_;  // by name; some clients reuse ids
 };
 
 }  // namespace sandgate::compat::mcp

@@ -1,6 +1,6 @@
 #include "gateway/compat/mcp/sessions.hpp"
 
-#include "gateway/core/for_each.hpp"
+#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate::compat::mcp {
@@ -109,7 +109,7 @@ Task<void> Sessions::end_sandboxes(std::vector<Left> left) {
   auto end_one = [this](Left one) -> Task<void> {
     co_await lifecycle_.kill(std::move(one.first), std::move(one.second));
   };
-  co_await for_each(std::move(left), kEndsAtOnce, std::move(end_one));
+  co_await for_each_concurrent(std::move(left), kEndsAtOnce, std::move(end_one));
 }
 
 // The row is ended first, so that a later sweep finds sandboxes that could not be ended.

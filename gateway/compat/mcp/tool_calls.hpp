@@ -23,7 +23,7 @@ class ToolCalls {
  public:
   using Ask = std::function<Task<http::Response>(http::Request&)>;
 
-  // `ask` as in Dispatcher::within. `profile` is for sessions' own sandboxes; empty: they have
+  // `ask` as in Dispatcher::subrequest. `profile` is for sessions' own sandboxes; empty: they have
   // none.
   ToolCalls(Ask ask, std::string profile) : ask_(std::move(ask)), profile_(std::move(profile)) {}
 

@@ -15,7 +15,7 @@ namespace {
 // Passes everything on, and tells what it was asked.
 struct Asked final : http::Responder {
   explicit Asked(std::string name) : name(std::move(name)) {}
-  bool passes_on(const http::Request&) const override { return true; }
+  bool is_passthrough(const http::Request&) const override { return true; }
   Task<http::Response> respond(http::Request& request, http::IncomingBody&) override {
     heard = name + " " + request.target + " " + request.path;
     co_return http::Response::empty(204);
@@ -82,7 +82,7 @@ TEST_F(PlaneRouterTest, ATargetThatDoesNotDecodeIsRefusedInTheClientsFormat) {
   test::NoBody body;
   http::Request file;
   file.target = "/files?path=a%00b";
-  ASSERT_TRUE(router.passes_on(file));
+  ASSERT_TRUE(router.is_passthrough(file));
   const http::Response refused = test::run(router.respond(file, body));
   EXPECT_EQ(refused.status, 400);
   const Json told = Json::parse(std::get<std::string>(refused.body));
@@ -104,8 +104,8 @@ TEST_F(PlaneRouterTest, ATargetThatDoesNotDecodeIsRefusedInTheClientsFormat) {
 // Else the target would not be decoded, and the path stay empty.
 TEST_F(PlaneRouterTest, WhatIsForTheControlPlaneIsNotPassedOn) {
   PlaneRouter router(api, data, {"box.example", false});
-  EXPECT_FALSE(router.passes_on(request_to("api.box.example", "/sandboxes")));
-  EXPECT_TRUE(router.passes_on(request_to("8080-x.box.example", "/")));
+  EXPECT_FALSE(router.is_passthrough(request_to("api.box.example", "/sandboxes")));
+  EXPECT_TRUE(router.is_passthrough(request_to("8080-x.box.example", "/")));
 }
 
 TEST(NotOffered, SaysSoAndDoesNotLookLikeASandboxThatIsGone) {

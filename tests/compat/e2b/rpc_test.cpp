@@ -82,7 +82,8 @@ class Pieces : public ByteSource {
 };
 
 // The code of what the second of two messages ends with.
-std::optional<ErrorCode> end_of_second(std::vector<std::string> pieces, http::BodyRoom& room) {
+std::optional<ErrorCode> end_of_second(std::vector<std::string> pieces,
+                                       http::BodyMemoryQuota& room) {
   Pieces body(std::move(pieces));
   auto reading = [&]() -> Task<void> {
     MessageSource messages(body, room, "tn", {std::chrono::milliseconds(50), 100 << 20});
@@ -101,11 +102,11 @@ TEST(Rpc, LongMessagesTakeRoomAndKeepAPace) {
                     large = connect::envelope({{"b", std::string(100'000, 'x')}});
   const std::string begin = large.substr(0, 60'000), middle = large.substr(60'000, 30'000),
                     end = large.substr(90'000);
-  http::BodyRoom wide, narrow({.of_one = 80'000});
+  http::BodyMemoryQuota wide, narrow({.per_tenant = 80'000});
   EXPECT_EQ(end_of_second({small, begin, middle, end}, wide), std::nullopt);
   EXPECT_EQ(end_of_second({small + begin, middle, end}, narrow), ErrorCode::rate_limited);
   EXPECT_EQ(end_of_second({small, begin, middle}, wide), ErrorCode::timeout);
-  http::BodyRoom::Seat others(narrow, "tn");
+  http::BodyMemoryQuota::Reservation others(narrow, "tn");
   EXPECT_TRUE(others.try_grow_to(80'000)) << "what was taken has been returned";
 }
 

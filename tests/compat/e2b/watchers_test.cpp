@@ -75,7 +75,7 @@ TEST(Watchers, ThatFailedHoldNoStreamButTellWhy) {
 
 TEST(Watchers, OfATenantShareTheRoomForEvents) {
   asio::io_context loop;
-  Watchers watchers({.free = 0, .all = 1 << 20, .of_one = 4000});
+  Watchers watchers({.uncounted = 0, .total = 1 << 20, .per_tenant = 4000});
   const SandboxId box = SandboxId::make();
   const auto watch = [&] {
     const std::string id = watchers.add(loop.get_executor(), {.id = box},

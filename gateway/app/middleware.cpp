@@ -1,0 +1,24 @@
+#include "gateway/app/middleware.hpp"
+
+#include "gateway/app/background.hpp"
+
+namespace sandgate {
+
+Middleware::Middleware(Foundation& below, Registry& registry)
+    : foundation(below),
+      authenticator(registry.keys, registry.tenant_directory, below.clock, below.config.admin_key,
+                    below.notifications),
+      admission(registry.tenant_directory,
+                {.connections = static_cast<size_t>(below.config.limits.connections)}),
+      idempotency(below.database, {.cipher = &below.cipher}) {}
+
+void Middleware::apply_limits() {
+  admission.set_connections(static_cast<size_t>(foundation.config.limits.connections));
+}
+
+void Middleware::start() {
+  repeat_until_none(foundation.executor(), "idempotency keys", std::chrono::seconds(600),
+                    [this] { return idempotency.purge(); });
+}
+
+}  // namespace sandgate

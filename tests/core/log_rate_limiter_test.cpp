@@ -1,0 +1,23 @@
+#include "gateway/core/log_rate_limiter.hpp"
+
+#include <gtest/gtest.h>
+
+namespace sandgate {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(LogRateLimiter, WritesSoManyInASecondAndTellsWhatItLeftOut) {
+  LogRateLimiter pace(2);
+  const LogRateLimiter::Instant now{};
+  EXPECT_EQ(pace.next(now), 0u);
+  EXPECT_EQ(pace.next(now + 900ms), 0u);
+  for (int i = 0; i < 3; ++i) EXPECT_FALSE(pace.next(now + 999ms));
+  EXPECT_EQ(pace.next(now + 1s), 3u);
+  EXPECT_EQ(pace.next(now + 1s), 0u);
+  EXPECT_FALSE(pace.next(now + 1999ms));
+  EXPECT_EQ(pace.next(now + 1h), 1u);
+}
+
+}  // namespace
+}  // namespace sandgate
