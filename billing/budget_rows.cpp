@@ -80,7 +80,7 @@ void insert_event(pqxx::work& tx, const Budget& budget, const std::string& type,
 
 }  // namespace
 
-HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock) {
+LockedBudgets lock_tenant_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock) {
   // The clock is read after the function has returned, with its locks held.
   static const std::string kSql =
       "SELECT " + std::string(kBudgetColumns) + ", " + sql_micros("clock_timestamp()") +
@@ -136,18 +136,18 @@ void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets) {
                id.str(), spent.str(), reserved.str(), alerted.str(), told_exceeded.str());
 }
 
-void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets) {
+void emit_threshold_events(pqxx::work& tx, std::vector<Budget>& budgets) {
   for (Budget& budget : budgets)
     for (const int threshold : thresholds_crossed(budget)) {
       const auto& wanted = budget.alert_at;
       if (std::find(wanted.begin(), wanted.end(), threshold) != wanted.end())
         insert_event(tx, budget, "budget.alert", event_data(budget, threshold));
-      if (threshold == 100) tell_exceeded(tx, budget);
+      if (threshold == 100) emit_exceeded_event(tx, budget);
       budget.alerted = threshold;
     }
 }
 
-void tell_exceeded(pqxx::work& tx, Budget& budget) {
+void emit_exceeded_event(pqxx::work& tx, Budget& budget) {
   if (budget.told_exceeded) return;
   // Reservations of running sandboxes may use the budget up before their usage is booked.
   const bool is_booked = budget.spent >= budget.allowance();

@@ -34,11 +34,11 @@ struct Reservation {
 
 // A tenant's budgets, locked, with their windows advanced to the one that contains `now`. Price
 // publication is held off before: whoever keeps bookings out takes the locks in that order.
-struct HeldBudgets {
+struct LockedBudgets {
   Time now;  // the database's, or `clock`'s
   std::vector<Budget> budgets;  // empty: no lock is held either
 };
-HeldBudgets hold_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock);
+LockedBudgets lock_tenant_budgets(pqxx::work& tx, const std::string& tenant, const Clock* clock);
 // Locks the budgets of the tenants and advances their windows (never back) to the one that contains
 // `at`. A new window starts with the usage already booked in it.
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);
@@ -47,16 +47,16 @@ std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time
 // Stores spent, reserved, alerted and told_exceeded.
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 // Inserts events for the thresholds crossed, and updates the budgets in memory only.
-void tell_thresholds(pqxx::work& tx, std::vector<Budget>& budgets);
+void emit_threshold_events(pqxx::work& tx, std::vector<Budget>& budgets);
 // Inserts a `budget.exceeded` event, once per window; leaves the thresholds alone. When booked
 // usage alone does not exhaust the budget, the event's `spent` includes what is reserved.
-void tell_exceeded(pqxx::work& tx, Budget& budget);
+void emit_exceeded_event(pqxx::work& tx, Budget& budget);
 
 // The budget subject of a metered sandbox; empty when none has that id.
 std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& sandbox);
 
 // The change of one reservation, to be added to `reserved` of its budgets, which are locked.
-struct SetAside {
+struct ReservationDelta {
   std::vector<int64_t> budgets;  // ids
   Decimal amount;  // negative: given back
 };
@@ -65,32 +65,33 @@ struct SetAside {
 // in its currency and current window and has the money, and what runs is covered. Covered for
 // `covers` and ending after `lives` from now (`clock`'s or the database's). False: that is not so,
 // or no budget applies, and nothing was done. Empty: the tenant has no budgets.
-std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& reservation,
-                                    std::chrono::microseconds covers, std::chrono::seconds lives,
-                                    const Clock* clock);
+std::optional<bool> try_fast_reserve(pqxx::work& tx, const Reservation& reservation,
+                                     std::chrono::microseconds covers, std::chrono::seconds lives,
+                                     const Clock* clock);
 
-// Each of these also applies `aside` to the budgets, in the same statement.
-void insert_reservation(pqxx::work& tx, const Reservation& reservation, const SetAside& aside = {});
+// Each of these also applies `delta` to the budgets, in the same statement.
+void insert_reservation(pqxx::work& tx, const Reservation& reservation,
+                        const ReservationDelta& delta = {});
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
-                         const SetAside& aside = {});
-void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside);
+                         const ReservationDelta& delta = {});
+void delete_reservation(pqxx::work& tx, const std::string& sandbox, const ReservationDelta& delta);
 std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes);
 // The place of a reservation in the order in which they run out.
-struct RunOut {
+struct ExpiryCursor {
   Time at;
   std::string sandbox;
 };
 // Those of a tenant that run out before `moment` and before their sandbox ends, or are to be
-// repriced, after `after`, soonest first; at most kMostRunningOut.
-inline constexpr size_t kMostRunningOut = 1000;
-std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment,
-                                          const RunOut& after = {});
+// repriced, after `after`, soonest first; at most kMostExpiring.
+inline constexpr size_t kMostExpiring = 1000;
+std::vector<Reservation> lock_expiring(pqxx::work& tx, const std::string& tenant, Time moment,
+                                       const ExpiryCursor& after = {});
 
-// Has the reservations of a tenant (empty: of all) repriced. Requires hold_publishing().
+// Has the reservations of a tenant (empty: of all) repriced. Requires lock_publishing().
 void reprice_reservations(pqxx::work& tx, const std::string& tenant);
 
 // Locks and deletes the sandboxes' reservations, and gives back what they held. No effect on
-// sandboxes without one. `clock` as in hold_budgets(). Of several tenants only where price
+// sandboxes without one. `clock` as in lock_tenant_budgets(). Of several tenants only where price
 // publication is held off.
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
                           const Clock* clock);

@@ -1,6 +1,6 @@
 #include "billing/budget_store.hpp"
 
-#include "billing/booked_through.hpp"
+#include "billing/booking_watermark.hpp"
 #include "billing/budget_rows.hpp"
 #include "billing/credits.hpp"
 #include "billing/funds.hpp"
@@ -121,7 +121,7 @@ void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight
     reservation.held -= part;
     reservation.reprice = true;
     reservation.covered_until -= lasts(part, reservation.charge_per_hour);
-    count_held(budgets, reservation, -part);
+    add_reserved(budgets, reservation, -part);
   }
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
@@ -165,9 +165,9 @@ Json stored_settings(pqxx::work& tx, const std::string& tenant, const std::strin
 Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted counted,
               const ChangeTrail& trail) {
   check_tenant(tx, TenantId{budget.tenant});
-  hold_credits(tx, TenantId{budget.tenant});  // before what everybody waits for
+  lock_credits(tx, TenantId{budget.tenant});  // before what everybody waits for
   // Nothing is booked under this lock: the count and the bookings since then are complete.
-  const Time now = hold_publishing(tx);
+  const Time now = lock_publishing(tx);
   plan_for_values(tx);
   counted = still_right(tx, budget, now, std::move(counted));
   const Json before = stored_settings(tx, budget.tenant, budget.name);
@@ -180,11 +180,11 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
                  events_until(budget.applies_to, counted.window_start));
   auto budgets = lock_budgets(tx, {budget.tenant}, now);
   take_back(tx, budgets, named(budgets, budget.name));
-  tell_thresholds(tx, budgets);
+  emit_threshold_events(tx, budgets);
   update_budgets(tx, budgets);
   // Before anything else may begin with the money that what runs will need. What has to stop is
   // found again by whoever hears of the change.
-  enforced.extend_tenant(tx, budget.tenant);
+  enforced.renew_tenant(tx, budget.tenant);
   const Budget set = named(lock_budgets(tx, {budget.tenant}, now), budget.name);
   if (trail) trail(tx, before, settings_of(set));
   tx.exec_params("SELECT pg_notify($1, $2)", kBudgetsChannel, budget.tenant);
@@ -195,7 +195,7 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
 
 Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
   // Counted before bookings are held off, because there may be years of usage.
-  const int64_t through = co_await booked_through(database_);
+  const int64_t through = co_await booking_watermark(database_);
   auto count = [budget, through](pqxx::work& tx) {
     check_tenant(tx, TenantId{budget.tenant});
     check_timezone(tx, budget.timezone);
@@ -233,9 +233,9 @@ Task<Money> BudgetStore::add_credits(TenantId tenant, Money money, std::string r
   if (!(money.amount > Decimal())) throw Error::invalid("/amount", "must be more than zero");
   auto work = [tenant, money, reason, trail](pqxx::work& tx) {
     check_tenant(tx, tenant);
-    hold_issuing(tx, tenant);
-    post(tx, move_money(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
-    raise_budgets(tx, tenant, money);
+    lock_issuing(tx, tenant);
+    post(tx, make_transfer(money, reason, tenant, std::string(kPrepaid), credits_of(tenant)));
+    credit_budgets(tx, tenant, money);
     if (trail)
       trail(
           tx, nullptr,

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "billing/charge_along.hpp"
 #include "billing/funds.hpp"
 #include "billing/metered_rows.hpp"
+#include "billing/rate_schedule.hpp"
 #include "billing/rating.hpp"
 
 namespace sandgate {
@@ -37,7 +37,8 @@ void keep_those_for(std::vector<Budget>& budgets, const BudgetSubject& subject) 
 
 // The charge for the sandbox's time at the rate, for one hour at most.
 Decimal first_hour(const PlannedSpending& planned, const Decimal& charge_per_hour) {
-  return estimate(charge_per_hour, std::min<std::chrono::seconds>(planned.ttl, kSetAside));
+  return estimate(charge_per_hour,
+                  std::min<std::chrono::seconds>(planned.ttl, kReservationHorizon));
 }
 
 // The times are not set yet.
@@ -80,7 +81,7 @@ struct Change {
   Time lasts(const Reservation& reservation) const {
     const Decimal paid = reservation.paid(uncounted);
     if (!prices) return from + sandgate::lasts(paid, reservation.charge_per_hour);
-    return ChargeAlong(*prices, life, reservation.currency, reservation.charge_per_hour)
+    return RateSchedule(*prices, life, reservation.currency, reservation.charge_per_hour)
         .lasts(from, paid);
   }
 };
@@ -94,10 +95,11 @@ Change by_rate(const Reservation& reservation, const PlannedSpending& planned, T
 RunCharge rest_of(const MeteredRow& row, const PriceSnapshot& prices,
                   const PlannedSpending& planned, Time at, const std::string& currency,
                   std::optional<Time> resumes_at = {}) {
-  const RestOfRun rest{.until = at + std::min<std::chrono::seconds>(planned.ttl, kSetAside),
-                       .may_run_on = planned.ttl > kSetAside,
-                       .resumes_at = resumes_at};
-  return rest_to_set_aside(prices, row, rest, currency);
+  const RemainingRun rest{
+      .until = at + std::min<std::chrono::seconds>(planned.ttl, kReservationHorizon),
+      .may_run_on = planned.ttl > kReservationHorizon,
+      .resumes_at = resumes_at};
+  return estimate_remaining_run(prices, row, rest, currency);
 }
 
 // By what is booked, where the sandbox is metered.
@@ -126,7 +128,7 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
   const auto whole = time_of(change.planned, reservation.charge_per_hour);
   reservation.covered_until = std::min(change.lasts(reservation), change.at + whole);
   reservation.ends_at = change.at + change.planned.ttl;
-  update_reservations(tx, one, aside_of(budgets, reservation, more));
+  update_reservations(tx, one, delta_of(budgets, reservation, more));
 }
 
 }  // namespace
@@ -135,27 +137,28 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const Reservation reservation = reservation_of(planned);
     const auto covers = time_of(planned, reservation.charge_per_hour);
-    const auto done = reserve_at_once(tx, reservation, covers, planned.ttl, clock_);
+    const auto done = try_fast_reserve(tx, reservation, covers, planned.ttl, clock_);
     if (!done || *done) return done.has_value();
   }
   // What runs comes first, where money was freed or added that it will need.
-  extend_tenant(tx, planned.tenant.value);
+  renew_tenant(tx, planned.tenant.value);
   return reserve_from_budgets(tx, planned);
 }
 
 void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
   // In this order: a metered sandbox without a reservation would be given one.
-  extend_tenant(tx, planned.tenant.value);
+  renew_tenant(tx, planned.tenant.value);
   settle(tx, planned.sandbox);
   if (planned.charge_per_hour) {
-    const auto held = books_.hold(tx, clock_);
+    const auto rating = books_.lock(tx, clock_);
     const auto row = read_metered(tx, planned.sandbox);
     if (row)
-      planned.most = rest_of(*row, *held.prices, planned, held.now,
-                             planned.charge_per_hour->currency, /*resumes_at=*/held.now);
+      planned.most = rest_of(*row, *rating.prices, planned, rating.now,
+                             planned.charge_per_hour->currency, /*resumes_at=*/rating.now);
     // As of a create: what is free has no currency of its own.
     if (row && planned.charge_per_hour->amount.is_zero() && planned.most->charge.is_zero())
-      planned.other_currencies = other_currencies(*held.prices, row->life.scope(), held.now, "");
+      planned.other_currencies =
+          other_currencies(*rating.prices, row->life.scope(), rating.now, "");
   }
   reserve_from_budgets(tx, planned);
 }
@@ -163,7 +166,7 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
 bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned) {
   Reservation reservation = reservation_of(planned);
   const auto covers = time_of(planned, reservation.charge_per_hour);
-  auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
+  auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
   // Zero is the same in every currency.
@@ -180,12 +183,12 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
   }
   reservation.covered_until = at + covers;
   reservation.ends_at = at + planned.ttl;
-  insert_reservation(tx, reservation, aside_of(budgets, reservation, reservation.held));
+  insert_reservation(tx, reservation, delta_of(budgets, reservation, reservation.held));
   return true;
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
-  const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
+  const auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
@@ -194,17 +197,17 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
   const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
                         : has_rest
-                            ? by_meter(tx, books_.hold(tx, clock_).prices, found[0], planned, at)
+                            ? by_meter(tx, books_.lock(tx, clock_).prices, found[0], planned, at)
                             : by_rate(found[0], planned, at);
   set_held(tx, budgets, found, change);
 }
 
-void Budgets::lengthen(pqxx::work& tx, const PlannedSpending& planned) {
-  const auto [at, budgets] = hold_budgets(tx, planned.tenant.value, clock_);
+void Budgets::extend_reservation(pqxx::work& tx, const PlannedSpending& planned) {
+  const auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
-  const auto prices = books_.hold(tx, clock_).prices;
+  const auto prices = books_.lock(tx, clock_).prices;
   // A sandbox that began before its tenant had budgets is limited by them from here on.
-  adopt_uncovered(tx, planned.tenant.value, *prices, at);
+  open_missing_reservations(tx, planned.tenant.value, *prices, at);
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   take_rate(found[0], planned.charge_per_hour);

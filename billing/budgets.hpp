@@ -6,7 +6,7 @@
 
 #include "billing/budget_rows.hpp"
 #include "billing/price_books.hpp"
-#include "billing/set_aside.hpp"
+#include "billing/reservation_estimate.hpp"
 
 namespace sandgate {
 
@@ -33,7 +33,7 @@ struct Halt {
 };
 
 // How long a sandbox may run under a budget with on_exceeded `kill`, unless more is set aside.
-struct Cover {
+struct BudgetDeadline {
   TenantId tenant;
   SandboxId sandbox;
   std::string budget;
@@ -41,9 +41,9 @@ struct Cover {
 };
 
 // Enforces budgets by reserving money for sandboxes; a tenant without budgets is not limited. A
-// create reserves the highest charge that min(ttl, 1 h) can come to. extend() reserves more when
-// less than five minutes are covered. Booked usage draws the reservation down (see Spending), and
-// the sandbox's end releases the rest.
+// create reserves the highest charge that min(ttl, 1 h) can come to. renew() reserves more when
+// less than five minutes are covered. Booked usage draws the reservation down (see BudgetPosting),
+// and the sandbox's end releases the rest.
 class Budgets {
  public:
   explicit Budgets(PriceBooks& books, const Clock* clock = nullptr)
@@ -62,7 +62,7 @@ class Budgets {
   void adjust(pqxx::work& tx, const PlannedSpending& planned);
   // As adjust() before more time is granted, and counts what ran but is not booked yet. Throws
   // Error(budget_exceeded), as reserve() does, when the budgets have too little.
-  void lengthen(pqxx::work& tx, const PlannedSpending& planned);
+  void extend_reservation(pqxx::work& tx, const PlannedSpending& planned);
   // Releases the reservation of a sandbox that ended or never began. Idempotent.
   void settle(pqxx::work& tx, const SandboxId& id);
 
@@ -70,14 +70,14 @@ class Budgets {
   // had a budget; releases those of sandboxes that are booked to their end. To be called at least
   // every 30 seconds. Returns the sandboxes to stop because no money is left, in every call until
   // they have stopped. Logs and skips a tenant that fails.
-  Task<std::vector<Halt>> extend(Database& database);
-  // Of the sandboxes whose own time ends later, those to kill at the end of their cover while the
-  // database cannot be asked for more; paused ones only where nothing is left. Soonest first, at
-  // most 100 000. To be read after extend().
-  Task<std::vector<Cover>> covers(Database& database);
-  // extend() for one tenant, within the caller's transaction: for those of its reservations that
-  // run out first, kMostRunningOut at most.
-  std::vector<Halt> extend_tenant(pqxx::work& tx, const std::string& tenant);
+  Task<std::vector<Halt>> renew(Database& database);
+  // Of the sandboxes whose own time ends later, those to kill at their deadline while the database
+  // cannot be asked for more; paused ones only where nothing is left. Soonest first, at most
+  // 100 000. To be read after renew().
+  Task<std::vector<BudgetDeadline>> deadlines(Database& database);
+  // renew() for one tenant, within the caller's transaction: for those of its reservations that run
+  // out first, kMostExpiring at most.
+  std::vector<Halt> renew_tenant(pqxx::work& tx, const std::string& tenant);
 
  private:
   // reserve() without its fast path, and without looking after what runs first.
@@ -86,15 +86,15 @@ class Budgets {
   // What came of some of a tenant's reservations that run out.
   struct Page {
     std::vector<Halt> halts;
-    std::optional<RunOut> last;  // of those looked at; empty: there are no more
+    std::optional<ExpiryCursor> last;  // of those looked at; empty: there are no more
   };
-  Page extend_page(pqxx::work& tx, const std::string& tenant, const RunOut& after);
+  Page renew_page(pqxx::work& tx, const std::string& tenant, const ExpiryCursor& after);
   // All of them, each page in a transaction of its own. Logs what fails and returns the rest.
-  Task<std::vector<Halt>> extend_all(Database& database, std::string tenant);
+  Task<std::vector<Halt>> renew_all(Database& database, std::string tenant);
 
   // Opens empty reservations for the tenant's metered sandboxes that have none.
-  static void adopt_uncovered(pqxx::work& tx, const std::string& tenant,
-                              const PriceSnapshot& prices, Time at);
+  static void open_missing_reservations(pqxx::work& tx, const std::string& tenant,
+                                        const PriceSnapshot& prices, Time at);
 
   PriceBooks& books_;
   const Clock* clock_;

@@ -35,7 +35,7 @@ Invoice credit_invoice(pqxx::work& tx, const InvoiceId& id, const Decimal& amoun
   const auto known = read_invoice(tx, id);
   if (!known) throw Error::not_found("invoice", id.value);
   // Payments and other credit notes must not change until this one is written.
-  hold_issuing(tx, known->tenant);
+  lock_issuing(tx, known->tenant);
   const Invoice invoice = *read_invoice(tx, id);
   if (invoice.state != InvoiceState::issued)
     throw Error(ErrorCode::conflict, "the invoice is a draft: draft another instead");
@@ -47,10 +47,10 @@ Invoice credit_invoice(pqxx::work& tx, const InvoiceId& id, const Decimal& amoun
   const Money paid{amount - owed.amount, invoice.currency};
   const std::string revenue(kRevenue);
   if (!owed.amount.is_zero())
-    post(tx, move_money(owed, why, invoice.tenant, revenue, receivable_of(invoice.tenant)));
+    post(tx, make_transfer(owed, why, invoice.tenant, revenue, receivable_of(invoice.tenant)));
   if (!paid.amount.is_zero()) {
-    post(tx, move_money(paid, why, invoice.tenant, revenue, credits_of(invoice.tenant)));
-    raise_budgets(tx, invoice.tenant, paid);
+    post(tx, make_transfer(paid, why, invoice.tenant, revenue, credits_of(invoice.tenant)));
+    credit_budgets(tx, invoice.tenant, paid);
     pay_issued(tx, invoice.tenant, invoice.currency);
   }
   return *read_invoice(tx, id);

@@ -16,20 +16,20 @@ ORDER BY issued_at, id)sql";
 
 }  // namespace
 
-int64_t set_off(pqxx::work& tx, const TenantId& tenant, const Money& money,
-                const InvoiceId& invoice) {
-  return post(tx, move_money(money, "credits for " + invoice.value, tenant, credits_of(tenant),
-                             receivable_of(tenant)));
+int64_t post_credit_payment(pqxx::work& tx, const TenantId& tenant, const Money& money,
+                            const InvoiceId& invoice) {
+  return post(tx, make_transfer(money, "credits for " + invoice.value, tenant, credits_of(tenant),
+                                receivable_of(tenant)));
 }
 
-void hold_credits(pqxx::work& tx, const TenantId& tenant) {
+void lock_credits(pqxx::work& tx, const TenantId& tenant) {
   tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('credits/' || $1, 0))",
                  tenant.value);
 }
 
-void raise_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
+void credit_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money) {
   // A budget that is being set reads the ledger, which does not show it this money yet.
-  hold_credits(tx, tenant);
+  lock_credits(tx, tenant);
   // Locked by their ids, as everywhere.
   tx.exec_params(
       "WITH raised AS (SELECT id FROM budget WHERE tenant = $1 AND currency = $2"
@@ -47,7 +47,7 @@ Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& cu
     const InvoiceId invoice{row["id"].as<std::string>()};
     const Decimal paid = std::min(credits, Decimal::from_sql(row["due"].c_str()));
     if (!(paid > Decimal())) break;
-    const int64_t transfer = set_off(tx, tenant, {paid, currency}, invoice);
+    const int64_t transfer = post_credit_payment(tx, tenant, {paid, currency}, invoice);
     tx.exec_params("INSERT INTO invoice_payment (transfer, invoice, amount) VALUES ($1, $2, $3)",
                    transfer, invoice.value, paid.to_string());
     credits -= paid;

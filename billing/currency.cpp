@@ -31,8 +31,8 @@ std::optional<int> minor_digits(std::string_view currency) {
   return std::nullopt;
 }
 
-std::string currency_to_add_up(const std::optional<std::string>& asked,
-                               const std::set<std::string>& seen) {
+std::string report_currency(const std::optional<std::string>& asked,
+                            const std::set<std::string>& seen) {
   if (asked) return *asked;
   return seen.empty() || seen.contains("USD") ? "USD" : *seen.begin();
 }

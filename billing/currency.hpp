@@ -12,7 +12,7 @@ std::optional<int> minor_digits(std::string_view currency);
 
 // The currency of an answer that adds up one only: the one asked for, else USD when anything is in
 // it or nothing is in any, else the first by name of those `seen`.
-std::string currency_to_add_up(const std::optional<std::string>& asked,
-                               const std::set<std::string>& seen);
+std::string report_currency(const std::optional<std::string>& asked,
+                            const std::set<std::string>& seen);
 
 }  // namespace sandgate

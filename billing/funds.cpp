@@ -9,8 +9,8 @@ bool pays_for(const Budget& budget, const Reservation& reservation) {
          budget.applies_to.holds_for(reservation.subject);
 }
 
-std::optional<Decimal> least_left(const std::vector<Budget>& budgets,
-                                  const Reservation& reservation) {
+std::optional<Decimal> min_remaining(const std::vector<Budget>& budgets,
+                                     const Reservation& reservation) {
   std::optional<Decimal> least;
   for (const Budget& budget : budgets)
     if (pays_for(budget, reservation))
@@ -20,22 +20,22 @@ std::optional<Decimal> least_left(const std::vector<Budget>& budgets,
 
 std::optional<Decimal> available(const std::vector<Budget>& budgets,
                                  const Reservation& reservation) {
-  const auto least = least_left(budgets, reservation);
+  const auto least = min_remaining(budgets, reservation);
   return least ? std::optional(std::max(*least, Decimal())) : least;
 }
 
-void count_held(std::vector<Budget>& budgets, const Reservation& reservation,
-                const Decimal& amount) {
+void add_reserved(std::vector<Budget>& budgets, const Reservation& reservation,
+                  const Decimal& amount) {
   for (Budget& budget : budgets)
     if (pays_for(budget, reservation)) budget.reserved += amount;
 }
 
-SetAside aside_of(const std::vector<Budget>& budgets, const Reservation& reservation,
-                  const Decimal& amount) {
-  SetAside aside{.amount = amount};
+ReservationDelta delta_of(const std::vector<Budget>& budgets, const Reservation& reservation,
+                          const Decimal& amount) {
+  ReservationDelta delta{.amount = amount};
   for (const Budget& budget : budgets)
-    if (pays_for(budget, reservation)) aside.budgets.push_back(budget.id);
-  return aside;
+    if (pays_for(budget, reservation)) delta.budgets.push_back(budget.id);
+  return delta;
 }
 
 }  // namespace sandgate

@@ -16,7 +16,8 @@ Time next_quarter(Time at) {
 
 }  // namespace
 
-std::vector<Interval> cut(Interval stretch, const std::vector<Time>& moments, size_t max_pieces) {
+std::vector<Interval> split_interval(Interval stretch, const std::vector<Time>& moments,
+                                     size_t max_pieces) {
   std::vector<Interval> pieces;
   auto moment = moments.begin();
   for (Time at = stretch.from; at < stretch.to && pieces.size() < max_pieces;) {

@@ -132,7 +132,7 @@ void insert_invoice(pqxx::work& tx, const Invoice& invoice) {
       invoice.currency, invoice.total.to_string(), sql_array_of(invoice.other_currencies));
 }
 
-void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most) {
+void prune_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most) {
   tx.exec_params(
       "WITH old AS (DELETE FROM invoice WHERE state = 'draft' AND id IN (SELECT id FROM invoice"
       "   WHERE tenant = $1 AND state = 'draft' ORDER BY created_at DESC, id DESC OFFSET $2)"
@@ -211,7 +211,7 @@ bool overlaps_issued(pqxx::work& tx, const Invoice& invoice) {
               .empty();
 }
 
-void hold_issuing(pqxx::work& tx, const TenantId& tenant) {
+void lock_issuing(pqxx::work& tx, const TenantId& tenant) {
   tx.exec_params("SELECT pg_advisory_xact_lock(hashtextextended('invoices/' || $1, 0))",
                  tenant.value);
 }

@@ -18,7 +18,7 @@ void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
 std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 // Removes all but the tenant's newest drafts.
-void keep_newest_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most);
+void prune_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most);
 void replace_lines(pqxx::work& tx, const Invoice& invoice);
 // Locks the row. Empty when there is none.
 std::optional<Invoice> lock_invoice(pqxx::work& tx, const InvoiceId& id);
@@ -29,10 +29,10 @@ std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>
 void mark_issued(pqxx::work& tx, const Invoice& invoice, int64_t through);
 bool overlaps_issued(pqxx::work& tx, const Invoice& invoice);
 // Keeps other invoices of the tenant from being issued until the transaction ends.
-void hold_issuing(pqxx::work& tx, const TenantId& tenant);
+void lock_issuing(pqxx::work& tx, const TenantId& tenant);
 // The highest booking number that issued invoices of the same tenant and currency include; or 0.
 int64_t issued_through(pqxx::work& tx, const Invoice& invoice);
-// The last number drawn so far; bookings in progress may commit below it (see booked_through).
+// The last number drawn so far; bookings in progress may commit below it (see booking_watermark).
 int64_t last_sequence(pqxx::work& tx);
 
 }  // namespace sandgate

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "billing/booked_through.hpp"
+#include "billing/booking_watermark.hpp"
 #include "billing/credit_note.hpp"
 #include "billing/credits.hpp"
 #include "billing/currency.hpp"
@@ -25,7 +25,7 @@ Error covered() {
 void choose_invoice_currency(pqxx::work& tx, Invoice& invoice,
                              const std::optional<std::string>& asked) {
   auto charged = charged_in(tx, invoice);
-  invoice.currency = currency_to_add_up(asked, charged);
+  invoice.currency = report_currency(asked, charged);
   charged.erase(invoice.currency);
   invoice.other_currencies.assign(charged.begin(), charged.end());
 }
@@ -38,7 +38,7 @@ void post_rounding(pqxx::work& tx, const Invoice& invoice) {
   std::string debit = receivable_of(invoice.tenant), credit(kRounding);
   if (difference.is_negative()) std::swap(debit, credit);
   const Money money{difference.is_negative() ? -difference : difference, invoice.currency};
-  post(tx, move_money(money, "rounding of " + invoice.id.value, invoice.tenant, debit, credit));
+  post(tx, make_transfer(money, "rounding of " + invoice.id.value, invoice.tenant, debit, credit));
 }
 
 void apply_credits(pqxx::work& tx, Invoice& invoice) {
@@ -46,7 +46,7 @@ void apply_credits(pqxx::work& tx, Invoice& invoice) {
   const Decimal applied = std::min(left, invoice.total);
   if (!(applied > Decimal())) return;
   invoice.credits_applied = applied;
-  set_off(tx, invoice.tenant, {applied, invoice.currency}, invoice.id);
+  post_credit_payment(tx, invoice.tenant, {applied, invoice.currency}, invoice.id);
 }
 
 Json trace_of(const Invoice& invoice) {
@@ -69,7 +69,7 @@ std::optional<Invoice> issue_in(pqxx::work& tx, const InvoiceId& id, int64_t thr
   if (invoice->state == InvoiceState::issued) return *invoice;
   if (!has_ended(tx, *invoice)) throw Error::invalid("/to", "the invoice's time has not ended");
   // Credits and late usage belong on one invoice only.
-  hold_issuing(tx, invoice->tenant);
+  lock_issuing(tx, invoice->tenant);
   if (issued_through(tx, *invoice) > through) return std::nullopt;
   if (overlaps_issued(tx, *invoice)) throw covered();
   compute_lines(tx, *invoice, through);
@@ -99,7 +99,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
-    keep_newest_drafts(tx, invoice.tenant, kMostDrafts);
+    prune_drafts(tx, invoice.tenant, kMostDrafts);
     const Invoice drafted = *read_invoice(tx, invoice.id);
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
@@ -109,7 +109,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
 
 Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
   for (;;) {
-    const int64_t through = co_await booked_through(database_);
+    const int64_t through = co_await booking_watermark(database_);
     auto work = [id, through, trail](pqxx::work& tx) { return issue_in(tx, id, through, trail); };
     auto issued = co_await database_.report(kInvoicePatience, std::move(work));
     if (issued) co_return std::move(*issued);

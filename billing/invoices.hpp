@@ -20,7 +20,7 @@ class Invoices {
     Time from, to;
     // When set, `from` and `to` are local times of this zone, written as if they were UTC.
     std::optional<std::string> timezone;
-    std::optional<std::string> currency;  // default: as currency_to_add_up() says
+    std::optional<std::string> currency;  // default: as report_currency() says
   };
   // Of a tenant's drafts the newest 100 are kept. Throws Error(conflict) when an issued invoice in
   // that currency covers part of the period, Error(invalid) for an unknown time zone and

@@ -42,8 +42,8 @@ std::string payable_to(const std::string& deployment) {
   return "vendor/" + deployment + "/payable";
 }
 
-LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
-                          std::string debit, std::string credit) {
+LedgerTransfer make_transfer(const Money& money, std::string reason, std::optional<TenantId> tenant,
+                             std::string debit, std::string credit) {
   return {.currency = money.currency,
           .reason = std::move(reason),
           .tenant = std::move(tenant),
@@ -76,8 +76,8 @@ int64_t post(pqxx::work& tx, const LedgerTransfer& transfer) {
 
 int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& money,
                   const std::string& reason) {
-  return post(tx,
-              move_money(money, reason, std::nullopt, std::string(kLoss), payable_to(deployment)));
+  return post(
+      tx, make_transfer(money, reason, std::nullopt, std::string(kLoss), payable_to(deployment)));
 }
 
 std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query) {

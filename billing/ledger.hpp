@@ -35,8 +35,8 @@ inline constexpr std::string_view kPrepaid = "prepaid";
 inline constexpr std::string_view kRounding = "rounding";
 
 // A transfer of a positive amount that debits one account and credits the other.
-LedgerTransfer move_money(const Money& money, std::string reason, std::optional<TenantId> tenant,
-                          std::string debit, std::string credit);
+LedgerTransfer make_transfer(const Money& money, std::string reason, std::optional<TenantId> tenant,
+                             std::string debit, std::string credit);
 
 // Posts in the caller's transaction and returns the id; a transfer that does not balance fails at
 // commit.

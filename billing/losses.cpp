@@ -26,26 +26,26 @@ void Losses::book_stretch(pqxx::work& tx, Stretch stretch, Time until,
 
 void Losses::book_late_end(pqxx::work& tx, const SandboxId& id, const std::string& backend_id,
                            std::optional<Time> gone_at) {
-  const auto held = books_.hold(tx, clock_);
+  const auto rating = books_.lock(tx, clock_);
   auto row = lock_metered(tx, id);
   // On its own deployment the tenant pays the vendor.
   if (!row || !row->life.closed || row->life.own) return;
   MeteredLife& life = row->life;
-  const Time until = std::min(gone_at.value_or(held.now), held.now);
+  const Time until = std::min(gone_at.value_or(rating.now), rating.now);
   life.ends_at.reset();
   // When the tenant was charged nothing, the create is a loss as well.
   life.closed = life.boundary > life.opened_at || is_create_charged(tx, life);
-  book_stretch(tx, {.life = std::move(life), .backend_id = backend_id}, until, *held.prices);
+  book_stretch(tx, {.life = std::move(life), .backend_id = backend_id}, until, *rating.prices);
 }
 
-void Losses::note(pqxx::work& tx, const Orphan& orphan) {
+void Losses::record_orphan(pqxx::work& tx, const Orphan& orphan) {
   if (orphan.owner.empty()) insert_orphan(tx, orphan);
 }
 
 void Losses::end(pqxx::work& tx, const std::string& deployment, const std::string& owner,
                  const std::string& backend_id) {
-  const auto held = books_.hold(tx, clock_);
-  const auto orphan = end_orphan(tx, deployment, owner, backend_id, held.now);
+  const auto rating = books_.lock(tx, clock_);
+  const auto orphan = end_orphan(tx, deployment, owner, backend_id, rating.now);
   if (!orphan) return;
   MeteredLife life{.id = orphan->id,
                    .deployment = orphan->deployment,
@@ -65,7 +65,7 @@ void Losses::end(pqxx::work& tx, const std::string& deployment, const std::strin
   if (!orphan->placed) life.opened_at = life.boundary;  // its create is a loss as well
   book_stretch(tx,
                {.life = std::move(life), .backend_id = backend_id, .reason = LossReason::orphan},
-               held.now, *held.prices);
+               rating.now, *rating.prices);
 }
 
 std::vector<std::string> Losses::open(pqxx::work& tx, const std::string& deployment,

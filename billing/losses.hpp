@@ -34,7 +34,7 @@ class Losses {
 
   // Records an orphan before it is killed; none on a tenant's own deployment. An ended orphan is
   // opened again: its cost goes on from what is booked.
-  static void note(pqxx::work& tx, const Orphan& orphan);
+  static void record_orphan(pqxx::work& tx, const Orphan& orphan);
   // Books the cost of an orphan up to now, when it is certainly gone. No effect when it was ended
   // already or never noted.
   void end(pqxx::work& tx, const std::string& deployment, const std::string& owner,

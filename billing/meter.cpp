@@ -5,7 +5,7 @@
 
 #include "billing/budget_rows.hpp"
 #include "billing/metered_rows.hpp"
-#include "billing/set_aside.hpp"
+#include "billing/reservation_estimate.hpp"
 #include "gateway/core/log.hpp"
 
 namespace sandgate {
@@ -28,19 +28,19 @@ bool is_contradiction(const Error& error) {
 }
 
 // Of the rows whose tenants have budgets.
-BookedTos booked_to(std::span<const MeteredRow> rows, const PriceSnapshot& prices) {
-  BookedTos to;
+BookingProgressMap booking_progress(std::span<const MeteredRow> rows, const PriceSnapshot& prices) {
+  BookingProgressMap to;
   for (const MeteredRow& row : rows)
     if (row.has_budgets)
-      to.emplace(row.life.id.value, BookedTo{prices, row.life, uncounted_time(prices, row)});
+      to.emplace(row.life.id.value, BookingProgress{prices, row.life, uncounted_time(prices, row)});
   return to;
 }
 
 }  // namespace
 
 std::vector<UsageEvent> Meter::take(MeteredRow& row, const Measured& totals, Time until,
-                                    const PriceBooks::Held& held) {
-  auto events = row.counters.take(row.life, totals, until, held, most_egress_);
+                                    const PriceBooks::RatingContext& rating) {
+  auto events = row.counters.take(row.life, totals, until, rating, most_egress_);
   if (!row.counters.is_cut) return events;
   ++implausible_;
   log::warn("a backend counted more than can be",
@@ -57,7 +57,7 @@ size_t Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
     size_t booked = 0;
     if (!events.empty()) {
       tx.exec("SAVEPOINT booking");
-      booked = usage_.record(tx, events, row.has_budgets, booked_to({&next, 1}, prices));
+      booked = usage_.record(tx, events, row.has_budgets, booking_progress({&next, 1}, prices));
     }
     row = std::move(next);
     return booked;
@@ -69,12 +69,13 @@ size_t Meter::record(pqxx::work& tx, MeteredRow& row, MeteredRow next,
 }
 
 void Meter::advance(pqxx::work& tx, MeteredRow& row, Time until,
-                    const std::optional<Measured>& totals, const PriceBooks::Held& held) {
+                    const std::optional<Measured>& totals,
+                    const PriceBooks::RatingContext& rating) {
   MeteredRow next = row;
-  auto events = book(next.life, until, *held.prices, SIZE_MAX);
+  auto events = book(next.life, until, *rating.prices, SIZE_MAX);
   if (totals)
-    std::ranges::move(take(next, *totals, next.life.boundary, held), std::back_inserter(events));
-  record(tx, row, std::move(next), events, *held.prices);
+    std::ranges::move(take(next, *totals, next.life.boundary, rating), std::back_inserter(events));
+  record(tx, row, std::move(next), events, *rating.prices);
 }
 
 void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
@@ -84,28 +85,28 @@ void Meter::open(pqxx::work& tx, const MeteredSandbox& sandbox) {
 
 void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
                    const Resources& resources, const std::optional<Measured>& totals) {
-  const auto held = books_.hold(tx, clock_);
+  const auto rating = books_.lock(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row) throw Error::not_found("metered sandbox", id.value);
   if (row->life.closed || row->life.unbooked_end) return;
-  advance(tx, *row, held.now, totals, held);
+  advance(tx, *row, rating.now, totals, rating);
   const bool ran = row->life.state == MeterState::running, runs = state == MeterState::running;
-  if (ran && !runs) row->counters.pause(held.now);
-  if (!ran && runs) row->counters.resume(held.now);
+  if (ran && !runs) row->counters.pause(rating.now);
+  if (!ran && runs) row->counters.resume(rating.now);
   row->life.state = state;
   row->life.resources = resources;
   update_metered(tx, *row);
 }
 
 void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals) {
-  const auto held = books_.hold(tx, clock_);
+  const auto rating = books_.lock(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row || row->life.unbooked_end) return;  // the end was recorded with its own reading
   MeteredRow next = *row;
-  const Time now = std::min(held.now, row->life.ends_at.value_or(held.now));
+  const Time now = std::min(rating.now, row->life.ends_at.value_or(rating.now));
   const Time until = row->life.closed ? row->life.boundary : now;
-  const auto events = take(next, totals, until, held);
-  record(tx, *row, std::move(next), events, *held.prices);
+  const auto events = take(next, totals, until, rating);
+  record(tx, *row, std::move(next), events, *rating.prices);
   update_metered(tx, *row);
 }
 
@@ -113,28 +114,28 @@ void Meter::miss(pqxx::work& tx, const SandboxId& id) { note_missed(tx, id); }
 
 void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
                   const std::optional<Measured>& totals) {
-  const auto held = books_.hold(tx, clock_);
+  const auto rating = books_.lock(tx, clock_);
   auto row = lock_metered(tx, id);
   if (!row || row->life.closed || row->life.unbooked_end) return;
-  const Time end = std::min(ended_at.value_or(held.now), held.now);
-  if (ended_at != kNeverBegan) advance(tx, *row, end, totals, held);
+  const Time end = std::min(ended_at.value_or(rating.now), rating.now);
+  if (ended_at != kNeverBegan) advance(tx, *row, end, totals, rating);
   row->life.closed = true;
   update_metered(tx, *row);
 }
 
-std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::Held& held) {
-  auto events = book(row.life, *row.life.unbooked_end, *held.prices, SIZE_MAX);
+std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::RatingContext& rating) {
+  auto events = book(row.life, *row.life.unbooked_end, *rating.prices, SIZE_MAX);
   if (row.last)
-    std::ranges::move(take(row, *row.last, row.life.boundary, held), std::back_inserter(events));
+    std::ranges::move(take(row, *row.last, row.life.boundary, rating), std::back_inserter(events));
   row.life.unbooked_end = std::nullopt;
   row.life.closed = true;
   return events;
 }
 
-size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held) {
+size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::RatingContext& rating) {
   MeteredRow next = row;
-  const auto events = end(next, held);
-  const size_t booked = record(tx, row, std::move(next), events, *held.prices);
+  const auto events = end(next, rating);
+  const size_t booked = record(tx, row, std::move(next), events, *rating.prices);
   row.life.unbooked_end = std::nullopt;
   row.life.closed = true;
   update_metered(tx, row);
@@ -142,10 +143,10 @@ size_t Meter::book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& h
 }
 
 size_t Meter::book_ends(pqxx::work& tx, std::vector<MeteredRow>& rows,
-                        const PriceBooks::Held& held) {
-  if (rows.size() == 1) return book_end(tx, rows[0], held);
+                        const PriceBooks::RatingContext& rating) {
+  if (rows.size() == 1) return book_end(tx, rows[0], rating);
   std::vector<UsageEvent> all;
-  for (MeteredRow& row : rows) std::ranges::move(end(row, held), std::back_inserter(all));
+  for (MeteredRow& row : rows) std::ranges::move(end(row, rating), std::back_inserter(all));
   const size_t booked = usage_.record(tx, all);
   for (const MeteredRow& row : rows) update_metered(tx, row);
   return booked;
@@ -155,10 +156,10 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
   size_t events = 0;
   for (size_t at_once = kSandboxesPerTransaction;;) {
     auto work = [this, tenant, at_once](pqxx::work& tx) {
-      hold_booking(tx);
-      const auto held = books_.hold(tx, clock_);
+      lock_booking(tx);
+      const auto rating = books_.lock(tx, clock_);
       auto rows = lock_unbooked_ends(tx, tenant, at_once);
-      const Batch batch{rows.size(), book_ends(tx, rows, held)};
+      const Batch batch{rows.size(), book_ends(tx, rows, rating)};
       // Such an end is recorded where nothing is set aside, but a first budget may have been set
       // before it was committed.
       std::set<std::string> ended;
@@ -180,7 +181,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
 }
 
 Task<void> Meter::settle_ends(Database& database, std::string tenant) {
-  auto looking = database.run([this](pqxx::work& tx) { return books_.look(tx, clock_).now; });
+  auto looking = database.run([this](pqxx::work& tx) { return books_.peek(tx, clock_).now; });
   const Time asked_at = co_await std::move(looking);
   auto work = [tenant, asked_at](pqxx::work& tx) {
     await_bookings(tx);
@@ -205,7 +206,7 @@ Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
 }
 
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
-  const auto held = books_.look(tx, clock_);
+  const auto rating = books_.peek(tx, clock_);
   std::vector<UsageEvent> all;
   auto lives = read_open(tx, tenant, kMostLooked + 1);
   if (lives.size() > kMostLooked)
@@ -217,12 +218,12 @@ std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<Tena
     throw Error(ErrorCode::too_large,
                 "too many sandboxes have ended of late to add up what is not booked yet: "
                 "try again in a minute, or ask for the usage of one tenant");
-  const auto left_out = left_out_ ? left_out_() : std::set<std::string>();
+  const auto left_out = excluded_ ? excluded_() : std::set<std::string>();
   std::erase_if(lives, [&](const MeteredLife& life) { return left_out.contains(life.id.value); });
   for (MeteredLife& life : lives)
-    for (UsageEvent& event : book(life, held.now, *held.prices, kPiecesPerTransaction))
+    for (UsageEvent& event : book(life, rating.now, *rating.prices, kPiecesPerTransaction))
       all.push_back(std::move(event));
-  for (MeteredRow& row : ends) std::ranges::move(end(row, held), std::back_inserter(all));
+  for (MeteredRow& row : ends) std::ranges::move(end(row, rating), std::back_inserter(all));
   return all;
 }
 
@@ -235,24 +236,24 @@ Task<size_t> Meter::flush_tenant(Database& database, TenantId tenant) {
 }
 
 Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::seconds min_age) {
-  if (prelude_) co_await prelude_();
+  if (before_flush_) co_await before_flush_();
   size_t events = co_await book_ends(database, tenant);
   DueForBooking due{.tenant = std::move(tenant), .limit = kSandboxesPerTransaction};
   std::optional<Time> started;  // sandboxes booked up to later are not due again
   for (;;) {
-    if (left_out_) due.except.merge(left_out_());
+    if (excluded_) due.except.merge(excluded_());
     auto work = [this, due, started, min_age](pqxx::work& tx) mutable {
-      hold_booking(tx);
-      const auto held = books_.hold(tx, clock_);
+      lock_booking(tx);
+      const auto rating = books_.lock(tx, clock_);
       // When the clock stepped back, a later start would find the same lives for ever.
-      const Time start = std::min(started.value_or(held.now), held.now);
+      const Time start = std::min(started.value_or(rating.now), rating.now);
       due.booked_before = start - min_age;
       auto rows = lock_due(tx, due);
       std::vector<UsageEvent> all;
       for (MeteredRow& row : rows)
-        std::ranges::move(book(row.life, held.now, *held.prices, kPiecesPerTransaction),
+        std::ranges::move(book(row.life, rating.now, *rating.prices, kPiecesPerTransaction),
                           std::back_inserter(all));
-      const BookedTos to = booked_to(rows, *held.prices);
+      const BookingProgressMap to = booking_progress(rows, *rating.prices);
       const Batch batch{rows.size(), usage_.record(tx, all, /*has_budgets=*/true, to)};
       advance_metered(tx, rows);
       return std::pair(batch, start);

@@ -89,10 +89,10 @@ class Meter {
   std::vector<UsageEvent> unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant);
 
   // Sets a task that every flush awaits first: bookings that must precede all others.
-  void set_prelude(std::function<Task<void>()> prelude) { prelude_ = std::move(prelude); }
+  void set_before_flush(std::function<Task<void>()> task) { before_flush_ = std::move(task); }
   // Sets what names the sandboxes that every flush leaves alone, also where the prelude could not
   // book what precedes: their end is known and not in the database yet. Called from any thread.
-  void set_left_out(std::function<std::set<std::string>()> ids) { left_out_ = std::move(ids); }
+  void set_excluded(std::function<std::set<std::string>()> ids) { excluded_ = std::move(ids); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
   uint64_t implausible() const { return implausible_; }  // cut readings, since the process began
@@ -100,7 +100,7 @@ class Meter {
  private:
   // The events of a reading up to `until`. An implausible increase is cut, counted and logged.
   std::vector<UsageEvent> take(MeteredRow& row, const Measured& totals, Time until,
-                               const PriceBooks::Held& held);
+                               const PriceBooks::RatingContext& rating);
   // Books `events` and assigns `next` to `row`; returns how many events are new. When they
   // contradict the books, an error is logged and neither happens; the caller goes on, because a
   // retry would fail for ever.
@@ -108,14 +108,15 @@ class Meter {
                 const std::vector<UsageEvent>& events, const PriceSnapshot& prices);
   // Books the time up to `until`, and `totals` when given.
   void advance(pqxx::work& tx, MeteredRow& row, Time until, const std::optional<Measured>& totals,
-               const PriceBooks::Held& held);
+               const PriceBooks::RatingContext& rating);
   // The events up to the row's unbooked end; closes the row.
-  std::vector<UsageEvent> end(MeteredRow& row, const PriceBooks::Held& held);
+  std::vector<UsageEvent> end(MeteredRow& row, const PriceBooks::RatingContext& rating);
   // Books the end of one sandbox; closes it even when the events contradict the books. Returns how
   // many events are new.
-  size_t book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::Held& held);
+  size_t book_end(pqxx::work& tx, MeteredRow row, const PriceBooks::RatingContext& rating);
   // The ends of several; throws Error(conflict) when the events of one contradict the books.
-  size_t book_ends(pqxx::work& tx, std::vector<MeteredRow>& rows, const PriceBooks::Held& held);
+  size_t book_ends(pqxx::work& tx, std::vector<MeteredRow>& rows,
+                   const PriceBooks::RatingContext& rating);
   Task<size_t> flush(Database& database, std::string tenant, std::chrono::seconds min_age);
 
   PriceBooks& books_;
@@ -123,8 +124,8 @@ class Meter {
   const int64_t most_egress_;
   UsageBook usage_;
   std::atomic<uint64_t> implausible_{0};
-  std::function<Task<void>()> prelude_;
-  std::function<std::set<std::string>()> left_out_;
+  std::function<Task<void>()> before_flush_;
+  std::function<std::set<std::string>()> excluded_;
 };
 
 // Limits `sampled_at` to `received_at`: the clock of the machine that sampled may be ahead.

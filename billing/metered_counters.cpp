@@ -46,7 +46,8 @@ std::vector<Interval> MeteredCounters::running_until(Time until, Time sampled_at
   std::vector<Interval> pieces;
   const auto add = [&](Time from, Time to) {
     const auto moments = prices.changes(from, to);
-    for (const Interval& piece : cut({from, to}, moments, SIZE_MAX)) pieces.push_back(piece);
+    for (const Interval& piece : split_interval({from, to}, moments, SIZE_MAX))
+      pieces.push_back(piece);
   };
   add(observed_at, std::min(paused_from.value_or(until), until));
   // After a clock stepped back, running may go on before it stopped.
@@ -80,12 +81,13 @@ int64_t MeteredCounters::busy_until(const Resources& size, int64_t reading,
 
 std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
                                               const Meter::Measured& totals, Time until,
-                                              const PriceBooks::Held& held, int64_t most_egress) {
+                                              const PriceBooks::RatingContext& rating,
+                                              int64_t most_egress) {
   std::vector<UsageEvent> events;
   if (until <= observed_at || totals.sampled_at <= read_at ||
-      totals.sampled_at > std::max(held.now, until) + kLateReading)
+      totals.sampled_at > std::max(rating.now, until) + kLateReading)
     return events;
-  const auto pieces = running_until(until, totals.sampled_at, *held.prices);
+  const auto pieces = running_until(until, totals.sampled_at, *rating.prices);
   const Interval span{life.opened_at, totals.sampled_at};
   const auto count = [&](MeterKind meter, int64_t whole, auto quantity_of, Decimal& total) {
     const auto parts = shares(whole, pieces);
@@ -99,7 +101,7 @@ std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
            .interval = pieces[i],
            .quantity = quantity,
            .before = total,
-           .rated = rate(*held.prices, life.scope(), meter, pieces[i].from, total, quantity)});
+           .rated = rate(*rating.prices, life.scope(), meter, pieces[i].from, total, quantity)});
       total += quantity;
     }
   };

@@ -23,9 +23,9 @@ struct MeteredCounters {
   // processor time no more is charged than the size asked for comes to in the running time, which
   // is what budgets set aside; five seconds of what is left over count with the next reading. No
   // events when `until` is not after `observed_at`, or the reading is not newer than the last or
-  // more than 5 s ahead of `held`'s clock.
+  // more than 5 s ahead of `rating`'s clock.
   std::vector<UsageEvent> take(const MeteredLife& life, const Meter::Measured& totals, Time until,
-                               const PriceBooks::Held& held, int64_t most_egress);
+                               const PriceBooks::RatingContext& rating, int64_t most_egress);
 
   // Records that running stops, or goes on. Of two pauses between readings only the later is kept.
   void pause(Time at);

@@ -44,7 +44,7 @@ std::vector<UsageEvent> book(MeteredLife& life, Time until, const PriceSnapshot&
   if (!life.closed && life.boundary == life.opened_at) events.push_back(creation_of(life, prices));
   const Interval stretch{life.boundary, std::min(until, life.ends_at.value_or(until))};
   const auto moments = prices.changes(stretch.from, stretch.to);
-  for (const Interval& piece : cut(stretch, moments, max_pieces)) {
+  for (const Interval& piece : split_interval(stretch, moments, max_pieces)) {
     const int64_t micros = (piece.to - piece.from).count();
     if (life.state == MeterState::running)
       count(events, life, prices, piece, MeterKind::vcpu_second,

@@ -171,7 +171,7 @@ void note_missed(pqxx::work& tx, const SandboxId& id) {
                id.value);
 }
 
-void hold_booking(pqxx::work& tx) {
+void lock_booking(pqxx::work& tx) {
   tx.exec("SELECT pg_advisory_xact_lock_shared(" + std::to_string(kBookingLock) + ")");
 }
 

@@ -37,7 +37,7 @@ void update_metered(pqxx::work& tx, const MeteredRow& row);
 
 // A shared lock until the transaction ends, for those that book usage or ends which clients know of
 // already. await_bookings() waits until every transaction that holds the lock has ended.
-void hold_booking(pqxx::work& tx);
+void lock_booking(pqxx::work& tx);
 void await_bookings(pqxx::work& tx);
 // Whether a sandbox of the tenant (empty: of any) that ended by `until` is not booked to its end.
 bool has_unbooked_ends(pqxx::work& tx, const std::string& tenant, Time until);

@@ -45,15 +45,16 @@ Task<void> PriceBooks::load() {
   adopt(std::move(versions));
 }
 
-PriceBooks::Held PriceBooks::hold(pqxx::work& tx, const Clock* clock) {
-  return held_at(tx, hold_rating(tx), clock);
+PriceBooks::RatingContext PriceBooks::lock(pqxx::work& tx, const Clock* clock) {
+  return held_at(tx, lock_rating(tx), clock);
 }
 
-PriceBooks::Held PriceBooks::look(pqxx::work& tx, const Clock* clock) {
-  return held_at(tx, look_at_rating(tx), clock);
+PriceBooks::RatingContext PriceBooks::peek(pqxx::work& tx, const Clock* clock) {
+  return held_at(tx, read_rating(tx), clock);
 }
 
-PriceBooks::Held PriceBooks::held_at(pqxx::work& tx, const RatingHold& rating, const Clock* clock) {
+PriceBooks::RatingContext PriceBooks::held_at(pqxx::work& tx, const RatingState& rating,
+                                              const Clock* clock) {
   const Time now = clock ? clock->now() : rating.now;
   auto cached = snapshot();
   if (cached->generation() == rating.generation) return {std::move(cached), now};
@@ -62,7 +63,7 @@ PriceBooks::Held PriceBooks::held_at(pqxx::work& tx, const RatingHold& rating, c
 
 Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
   auto work = [draft = std::move(draft), trail = std::move(trail)](pqxx::work& tx) {
-    const Time now = hold_publishing(tx);
+    const Time now = lock_publishing(tx);
     const auto versions = read_price_versions(tx, draft.book);
     if (!draft.tenant.empty()) check_tenant(tx, TenantId{draft.tenant});
     if (!versions.empty()) check_succession(draft, versions.back(), now);

@@ -8,7 +8,7 @@
 
 namespace sandgate {
 
-struct RatingHold;
+struct RatingState;
 
 // The price books in PostgreSQL, with the newest snapshot cached in memory. Thread-safe.
 class PriceBooks {
@@ -23,13 +23,13 @@ class PriceBooks {
   // The prices and the time for a transaction that rates usage. Nothing is published until it ends,
   // so a later version cannot be in force at or before `now`. Budgets are locked after it: whoever
   // publishes takes them in that order.
-  struct Held {
+  struct RatingContext {
     std::shared_ptr<const PriceSnapshot> prices;
     Time now;  // `clock`'s, else the database's, read after publishing was held off
   };
-  Held hold(pqxx::work& tx, const Clock* clock = nullptr);
-  // As hold() without holding publication off: what follows from it is valid for its moment only.
-  Held look(pqxx::work& tx, const Clock* clock = nullptr);
+  RatingContext lock(pqxx::work& tx, const Clock* clock = nullptr);
+  // As lock() without holding publication off: what follows from it is valid for its moment only.
+  RatingContext peek(pqxx::work& tx, const Clock* clock = nullptr);
 
   // Adds a version to the draft's book (without id and version). Throws Error(invalid) when it is
   // not the book's first and takes effect before now or changes its kind, tenant or currency, and
@@ -40,7 +40,7 @@ class PriceBooks {
   Task<std::vector<PriceVersion>> get(std::string book);
 
  private:
-  Held held_at(pqxx::work& tx, const RatingHold& rating, const Clock* clock);
+  RatingContext held_at(pqxx::work& tx, const RatingState& rating, const Clock* clock);
   std::shared_ptr<const PriceSnapshot> adopt(std::vector<PriceVersion> versions);
 
   Database& database_;

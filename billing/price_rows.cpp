@@ -67,28 +67,28 @@ void insert_entries(pqxx::work& tx, int64_t version_id, const std::vector<PriceE
 
 }  // namespace
 
-Time hold_publishing(pqxx::work& tx) {
+Time lock_publishing(pqxx::work& tx) {
   // Two statements in one round trip: the clock is read after the lock is held.
   const auto row = tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kRatingLock) +
                            "); SELECT " + sql_micros("clock_timestamp()"));
   return from_micros(row[0][0].as<int64_t>());
 }
 
-RatingHold hold_rating(pqxx::work& tx) {
+RatingState lock_rating(pqxx::work& tx) {
   static const std::string kSql =
       "SELECT now_micros, generation FROM hold_rating(" + std::to_string(kRatingLock) + ")";
   const auto row = run_prepared(tx, kSql)[0];
   return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
 
-RatingHold look_at_rating(pqxx::work& tx) {
+RatingState read_rating(pqxx::work& tx) {
   static const std::string kSql = "SELECT " + sql_micros("clock_timestamp()") +
                                   ", (SELECT coalesce(max(id), 0) FROM price_version)";
   const auto row = run_prepared(tx, kSql)[0];
   return {from_micros(row[0].as<int64_t>()), row[1].as<int64_t>()};
 }
 
-std::set<std::string> raters_of(pqxx::work& tx) {
+std::set<std::string> rating_transactions(pqxx::work& tx) {
   static const std::string kSql =
       "SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND objsubid = 1"
       " AND mode = 'ShareLock' AND granted"

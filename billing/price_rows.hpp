@@ -16,23 +16,23 @@ inline constexpr int64_t kRatingLock = 7306086894398169449;
 
 // Waits for the transactions that rate usage, and keeps new ones out until this one ends. Returns
 // the database's time under the lock: usage is rated up to a moment before it, and not beyond.
-Time hold_publishing(pqxx::work& tx);
+Time lock_publishing(pqxx::work& tx);
 
-// The time and the newest prices for transactions that rate usage. hold_rating() keeps publishers
-// out until the transaction ends; look_at_rating() does not.
-struct RatingHold {
+// The time and the newest prices for transactions that rate usage. lock_rating() keeps publishers
+// out until the transaction ends; read_rating() does not.
+struct RatingState {
   Time now;
   int64_t generation = 0;  // the newest version's id
 };
-RatingHold hold_rating(pqxx::work& tx);
-RatingHold look_at_rating(pqxx::work& tx);  // takes no lock
+RatingState lock_rating(pqxx::work& tx);
+RatingState read_rating(pqxx::work& tx);  // takes no lock
 // The virtual ids, never reused, of the transactions that hold the lock for rating now.
-std::set<std::string> raters_of(pqxx::work& tx);
+std::set<std::string> rating_transactions(pqxx::work& tx);
 
 // The versions of all books, or of one (none when it is unknown), by book and version.
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book);
 
-// Requires hold_publishing(). Adds `draft` as the book's next version, has what is set aside
+// Requires lock_publishing(). Adds `draft` as the book's next version, has what is set aside
 // reckoned anew, notifies the replicas and returns the stored version.
 PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft);
 

@@ -90,7 +90,7 @@ Booked booked(pqxx::work& tx, const VendorReport& report) {
       "  AND interval_start < $3::timestamptz) booked GROUP BY 1, 2, 3",
       report.deployment, to_rfc3339(report.from), to_rfc3339(report.to));
   Booked found{.others = currencies_in(rows)};
-  found.currency = currency_to_add_up(report.currency, found.others);
+  found.currency = report_currency(report.currency, found.others);
   found.others.erase(found.currency);
   for (const auto& row : rows) {
     const auto meter = row["meter"].as<std::string>();

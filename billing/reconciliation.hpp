@@ -50,7 +50,7 @@ Json compare(const Tallies& ours, const VendorReport& theirs);
 Task<bool> was_metered(Database& database, std::string deployment);
 
 // Compares the report with what is booked, and stores the result. Amounts are in one currency: the
-// report's, else as currency_to_add_up() says; `other_currencies` names those left out.
+// report's, else as report_currency() says; `other_currencies` names those left out.
 Task<Json> reconcile(Database& database, VendorReport report);
 
 }  // namespace sandgate

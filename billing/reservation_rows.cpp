@@ -41,9 +41,9 @@ const std::string kAside =
     "WITH counted AS (UPDATE budget SET reserved = reserved + $1::numeric"
     " WHERE id = ANY ($2::bigint[])) ";
 
-std::string ids_of(const SetAside& aside) {
+std::string ids_of(const ReservationDelta& delta) {
   SqlArray ids;
-  for (const int64_t id : aside.budgets) ids.add(id);
+  for (const int64_t id : delta.budgets) ids.add(id);
   return ids.str();
 }
 
@@ -61,9 +61,9 @@ std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& 
   return budget_subject_from(Json::parse(rows[0][0].c_str()));
 }
 
-std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& r,
-                                    std::chrono::microseconds covers, std::chrono::seconds lives,
-                                    const Clock* clock) {
+std::optional<bool> try_fast_reserve(pqxx::work& tx, const Reservation& r,
+                                     std::chrono::microseconds covers, std::chrono::seconds lives,
+                                     const Clock* clock) {
   static const std::string kSql =
       "SELECT set_aside(" + std::to_string(kRatingLock) +
       ", $1, $2, $3, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
@@ -76,14 +76,14 @@ std::optional<bool> reserve_at_once(pqxx::work& tx, const Reservation& r,
   return done.is_null() ? std::nullopt : std::optional(done.as<bool>());
 }
 
-void insert_reservation(pqxx::work& tx, const Reservation& r, const SetAside& aside) {
+void insert_reservation(pqxx::work& tx, const Reservation& r, const ReservationDelta& delta) {
   static const std::string kSql =
       kAside +
       "INSERT INTO reservation (sandbox, tenant, currency, charge_per_hour, held, covered_until,"
       " ends_at, subject, ahead)"
       " VALUES ($3, $4, $5, $6::numeric, $7::numeric, $8::timestamptz, $9::timestamptz,"
       " $10::jsonb, $11::numeric)";
-  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), r.sandbox, r.tenant, r.currency,
+  run_prepared(tx, kSql, delta.amount.to_string(), ids_of(delta), r.sandbox, r.tenant, r.currency,
                r.charge_per_hour.to_string(), r.held.to_string(), to_rfc3339(r.covered_until),
                to_rfc3339(r.ends_at), to_json(r.subject).dump(), r.ahead.to_string());
 }
@@ -96,8 +96,8 @@ std::vector<Reservation> lock_reservations(pqxx::work& tx, const std::set<std::s
                                         sql_array_of(sandboxes)));
 }
 
-std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& tenant, Time moment,
-                                          const RunOut& after) {
+std::vector<Reservation> lock_expiring(pqxx::work& tx, const std::string& tenant, Time moment,
+                                       const ExpiryCursor& after) {
   return reservations_from(
       run_prepared(tx,
                    "SELECT " + std::string(kReservationColumns) +
@@ -106,11 +106,11 @@ std::vector<Reservation> lock_running_out(pqxx::work& tx, const std::string& ten
                        " AND (covered_until, sandbox) > ($3::timestamptz, $4)"
                        " ORDER BY covered_until, sandbox LIMIT $5 FOR UPDATE",
                    tenant, to_rfc3339(moment), to_rfc3339(after.at), after.sandbox,
-                   static_cast<int64_t>(kMostRunningOut)));
+                   static_cast<int64_t>(kMostExpiring)));
 }
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
-                         const SetAside& aside) {
+                         const ReservationDelta& delta) {
   SqlArray sandbox, rate, held, covered, ends, ahead, reprice;
   for (const Reservation& r : reservations) {
     sandbox.add(r.sandbox);
@@ -129,13 +129,13 @@ void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reserva
       " $7::timestamptz[], $8::numeric[], $9::boolean[])"
       " AS u (sandbox, rate, held, covered, ends, ahead, reprice)"
       " WHERE r.sandbox = u.sandbox";
-  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox.str(), rate.str(),
+  run_prepared(tx, kSql, delta.amount.to_string(), ids_of(delta), sandbox.str(), rate.str(),
                held.str(), covered.str(), ends.str(), ahead.str(), reprice.str());
 }
 
-void delete_reservation(pqxx::work& tx, const std::string& sandbox, const SetAside& aside) {
+void delete_reservation(pqxx::work& tx, const std::string& sandbox, const ReservationDelta& delta) {
   static const std::string kSql = kAside + "DELETE FROM reservation WHERE sandbox = $3";
-  run_prepared(tx, kSql, aside.amount.to_string(), ids_of(aside), sandbox);
+  run_prepared(tx, kSql, delta.amount.to_string(), ids_of(delta), sandbox);
 }
 
 void reprice_reservations(pqxx::work& tx, const std::string& tenant) {
@@ -158,9 +158,9 @@ void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes
   if (tenants.size() > 1) lock_budgets(tx, tenants, Time());
   for (const auto& row : rows) {
     const auto sandbox = row[0].as<std::string>();
-    const auto budgets = hold_budgets(tx, row[1].as<std::string>(), clock).budgets;
+    const auto budgets = lock_tenant_budgets(tx, row[1].as<std::string>(), clock).budgets;
     for (const Reservation& one : lock_reservations(tx, {sandbox}))
-      delete_reservation(tx, sandbox, aside_of(budgets, one, -one.held));
+      delete_reservation(tx, sandbox, delta_of(budgets, one, -one.held));
   }
 }
 

@@ -8,7 +8,7 @@ Task<void> seed_prices(Database& database) {
   const PriceVersion shipped =
       price_version_from(parse_json(shipped_prices_json()), std::string(kShippedBook));
   auto work = [shipped](pqxx::work& tx) {
-    const Time now = hold_publishing(tx);
+    const Time now = lock_publishing(tx);
     const auto versions = read_price_versions(tx, shipped.book);
     PriceVersion draft = shipped;
     const Json entries = to_json(shipped)["entries"];

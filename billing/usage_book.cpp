@@ -124,22 +124,22 @@ std::vector<UsageEvent> only(const std::vector<UsageEvent>& events, const std::s
 }  // namespace
 
 size_t UsageBook::record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets,
-                         const BookedTos& to) {
+                         const BookingProgressMap& to) {
   if (events.empty()) return 0;
   const Columns c(events);
-  Spending spending;
-  if (has_budgets) spending.lock(tx, events);
+  BudgetPosting posting;
+  if (has_budgets) posting.lock(tx, events);
   const auto row = run_prepared(
       tx, kRecord, c.id.str(), c.sandbox.str(), c.meter.str(), c.start.str(), c.end.str(),
       c.quantity.str(), c.before.str(), c.cost.str(), c.cost_currency.str(), c.cost_entry.str(),
       c.charge.str(), c.charge_currency.str(), c.charge_entry.str(), c.markup_version.str())[0];
   const size_t booked = row[0].as<size_t>();
   if (booked == events.size()) {
-    spending.charge(tx, events, to);
+    posting.charge(tx, events, to);
     return booked;
   }
   check_contradictions(tx, c, conflicts_);
-  if (booked > 0) spending.charge(tx, only(events, row["ids"].as<std::string>()), to);
+  if (booked > 0) posting.charge(tx, only(events, row["ids"].as<std::string>()), to);
   return booked;
 }
 

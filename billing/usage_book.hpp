@@ -2,7 +2,7 @@
 #include <atomic>
 #include <vector>
 
-#include "billing/spending.hpp"
+#include "billing/budget_posting.hpp"
 
 namespace sandgate {
 
@@ -14,9 +14,9 @@ class UsageBook {
   // is booked with the same content is skipped, so a replay changes nothing. Throws Error(conflict)
   // with details.sandbox, and logs an error, when one is booked with other content: only a broken
   // or tampered writer does that. `has_budgets` false: no tenant of theirs has any, as read while
-  // price publication was held off. `to`: see Spending::charge().
+  // price publication was held off. `to`: see BudgetPosting::charge().
   size_t record(pqxx::work& tx, const std::vector<UsageEvent>& events, bool has_budgets = true,
-                const BookedTos& to = {});
+                const BookingProgressMap& to = {});
 
   uint64_t conflicts() const { return conflicts_; }  // since the start of this process
 

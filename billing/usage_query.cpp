@@ -148,7 +148,7 @@ void choose_currency(UsageReport& report, const pqxx::result& rows,
          {std::pair("cost", "cost_currency"), std::pair("charge", "charge_currency")})
       if (!Decimal::from_sql(row[amount].c_str()).is_zero())
         seen.insert(row[currency].as<std::string>());
-  report.currency = currency_to_add_up(wanted, seen);
+  report.currency = report_currency(wanted, seen);
   seen.erase(report.currency);
   report.other_currencies.assign(seen.begin(), seen.end());
 }

@@ -49,8 +49,8 @@ Task<void> UsageReader::book_ends(std::optional<TenantId> tenant) {
 }
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {
-  const auto place = place_of(query.tenant);
-  auto taking = turn_of(query.tenant);
+  const auto place = acquire_report_slot(query.tenant);
+  auto taking = acquire_connection(query.tenant);
   const auto turn = co_await std::move(taking);
   auto work = [&meter = meter_, query](pqxx::work& tx) {
     // One snapshot: what is booked during the read would count twice.

@@ -14,16 +14,16 @@ class UsageReader {
  public:
   UsageReader(Database& database, Meter& meter);
 
-  // Throws as read_usage and place_of do.
+  // Throws as read_usage and acquire_report_slot do.
   Task<UsageReport> read(UsageQuery query);
   // Takes one of a tenant's slots for concurrent reports, until the result is released. Throws
   // Error(rate_limited) when none is free.
-  std::shared_ptr<void> place_of(const std::optional<TenantId>& tenant) {
+  std::shared_ptr<void> acquire_report_slot(const std::optional<TenantId>& tenant) {
     return quota_.acquire(tenant ? tenant->value : "");
   }
   // Waits until one of the tenant's reports may use a connection: others keep one. To be held
   // during a call of Database::report(). Throws Error(rate_limited) when that takes too long.
-  Task<std::shared_ptr<void>> turn_of(std::optional<TenantId> tenant) {
+  Task<std::shared_ptr<void>> acquire_connection(std::optional<TenantId> tenant) {
     return quota_.wait_for_connection(tenant ? tenant->value : "");
   }
   // Books usage up to now of a tenant, or (empty) of all, for results that are kept, such as

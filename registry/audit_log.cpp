@@ -1,7 +1,7 @@
 #include "registry/audit_log.hpp"
 
 #include "gateway/core/statement.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {

@@ -47,7 +47,7 @@ DeploymentRow row_from(const Cipher& cipher, const pqxx::row& row) {
     result.credentials =
         opened(cipher, row["credentials"], cipher_context(result.tenant, result.name));
   } catch (const Error&) {
-    result.sealed_away = true;
+    result.sealed_by_other_key = true;
   }
   return result;
 }
@@ -150,7 +150,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
                          .weight = draft.weight};
     if (draft.credentials)
       wanted.credentials = *draft.credentials;
-    else if (before && before->sealed_away)
+    else if (before && before->sealed_by_other_key)
       throw Error::invalid(
           "/credentials",
           "are sealed with another master key: give them again, or restore that key");

@@ -23,7 +23,7 @@ struct DeploymentRow {
   std::string provider;
   Json settings = Json::object();
   Credentials credentials;
-  bool sealed_away = false;  // by another master key: `credentials` is empty, but some are stored
+  bool sealed_by_other_key = false;  // `credentials` is empty, but some are stored
   bool enabled = true;
   int64_t weight = 100;
   int64_t version = 0;  // changes with every write, never reused

@@ -131,7 +131,7 @@ Task<std::optional<ApiKey>> KeyStore::find(KeyId id) {
   });
 }
 
-void KeyStore::tell(const std::vector<std::string>& hashes) const {
+void KeyStore::notify_changed(const std::vector<std::string>& hashes) const {
   if (!changed_) return;
   for (const auto& hash : hashes) changed_(hash);
 }
@@ -157,7 +157,7 @@ Task<NewApiKey> KeyStore::rotate(KeyId id, std::chrono::seconds grace, Actor act
   };
   auto running = database_.run(std::move(work));
   const auto [made, hashes] = co_await std::move(running);
-  tell(hashes);
+  notify_changed(hashes);
   co_return made;
 }
 
@@ -171,7 +171,7 @@ Task<void> KeyStore::revoke(KeyId id, Actor actor) {
   };
   auto running = database_.run(std::move(work));
   const auto hashes = co_await std::move(running);
-  tell(hashes);
+  notify_changed(hashes);
 }
 
 Task<std::optional<KeyGrant>> KeyStore::find_by_hash(std::string hash) {

@@ -81,7 +81,7 @@ class KeyStore {
   Task<std::optional<KeyGrant>> find_by_hash(std::string hash);
 
  private:
-  void tell(const std::vector<std::string>& hashes) const;
+  void notify_changed(const std::vector<std::string>& hashes) const;
 
   Database& database_;
   std::function<void(const std::string& hash)> changed_;

@@ -72,8 +72,8 @@ std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& t
   return head_from(rows[0]);
 }
 
-std::optional<ProfileHead> find_kept(pqxx::work& tx, const std::optional<TenantId>& tenant,
-                                     const std::string& name) {
+std::optional<ProfileHead> find_with_archived(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                              const std::string& name) {
   const auto rows =
       tx.exec_params(std::string("SELECT ") + kHead +
                          "FROM profile WHERE name = $2 AND (tenant = $1 OR tenant IS NULL) "
@@ -115,7 +115,8 @@ std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
   return found;
 }
 
-ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name) {
+ProfileHead lock_existing(pqxx::work& tx, const std::optional<TenantId>& owner,
+                          const std::string& name) {
   const auto rows =
       tx.exec_params(std::string("SELECT ") + kHead +
                          "FROM profile WHERE name = $2 AND tenant IS NOT DISTINCT FROM $1 "
@@ -125,13 +126,13 @@ ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const s
   return head_from(rows[0]);
 }
 
-ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
+ProfileHead lock_or_create(pqxx::work& tx, const std::optional<TenantId>& owner,
                            const std::string& name) {
   tx.exec_params(
       "INSERT INTO profile (tenant, name) VALUES ($1, $2) "
       "ON CONFLICT (tenant, name) DO UPDATE SET archived_at = NULL",
       to_sql(owner), name);
-  return locked(tx, owner, name);
+  return lock_existing(tx, owner, name);
 }
 
 std::string hash_of(pqxx::work& tx, int64_t profile_id, int64_t version) {

@@ -13,8 +13,8 @@ namespace sandgate::profile_rows {
 std::optional<ProfileHead> find(pqxx::work& tx, const std::optional<TenantId>& tenant,
                                 const std::string& name);
 // The same, or else an archived one.
-std::optional<ProfileHead> find_kept(pqxx::work& tx, const std::optional<TenantId>& tenant,
-                                     const std::string& name);
+std::optional<ProfileHead> find_with_archived(pqxx::work& tx, const std::optional<TenantId>& tenant,
+                                              const std::string& name);
 std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
                               const std::string& after, int64_t limit);
 std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_t version);
@@ -23,9 +23,10 @@ std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
 
 // Exactly the owner's profile, locked until the transaction ends. Throws Error(not_found) when
 // there is none or it is archived; the message says so if the name is that of the operator's.
-ProfileHead locked(pqxx::work& tx, const std::optional<TenantId>& owner, const std::string& name);
+ProfileHead lock_existing(pqxx::work& tx, const std::optional<TenantId>& owner,
+                          const std::string& name);
 // The same, but creates the profile or brings it back from the archive when needed.
-ProfileHead locked_or_made(pqxx::work& tx, const std::optional<TenantId>& owner,
+ProfileHead lock_or_create(pqxx::work& tx, const std::optional<TenantId>& owner,
                            const std::string& name);
 
 // The content hash of a version; empty when there is none.

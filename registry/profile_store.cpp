@@ -60,7 +60,7 @@ std::string profile_topic(const std::optional<TenantId>& owner, std::string_view
 Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile profile,
                                       std::string channel, Actor actor) {
   return database_.run([=](pqxx::work& tx) {
-    const ProfileHead head = profile_rows::locked_or_made(tx, owner, profile.name);
+    const ProfileHead head = profile_rows::lock_or_create(tx, owner, profile.name);
     if (owner && head.latest == 0) check_quota(tx, kProfiles, owner->value);
     const auto same = same_version(tx, head, channel, content_hash(profile));
     const bool changed = !same;
@@ -80,10 +80,11 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
   });
 }
 
-Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string name,
-                                      std::string channel, ProfileChannel target, Actor actor) {
+Task<ProfileHead> ProfileStore::set_channel(std::optional<TenantId> owner, std::string name,
+                                            std::string channel, ProfileChannel target,
+                                            Actor actor) {
   return database_.run([=](pqxx::work& tx) {
-    const ProfileHead head = profile_rows::locked(tx, owner, name);
+    const ProfileHead head = profile_rows::lock_existing(tx, owner, name);
     require_version(head, target.version, "/version");
     if (target.canary) require_version(head, target.canary->version, "/canary/version");
     if (target.shadow) require_version(head, target.shadow->version, "/shadow/version");
@@ -94,13 +95,13 @@ Task<ProfileHead> ProfileStore::point(std::optional<TenantId> owner, std::string
             .name = name,
             .before = {{channel, channel_json(head, channel)}},
             .after = {{channel, to_json(target)}}});
-    return profile_rows::locked(tx, owner, name);
+    return profile_rows::lock_existing(tx, owner, name);
   });
 }
 
 Task<void> ProfileStore::archive(std::optional<TenantId> owner, std::string name, Actor actor) {
   return database_.run([=](pqxx::work& tx) {
-    const ProfileHead head = profile_rows::locked(tx, owner, name);
+    const ProfileHead head = profile_rows::lock_existing(tx, owner, name);
     profile_rows::set_archived(tx, head.id);
     record(tx, actor,
            {.action = "profile.archive",
@@ -116,9 +117,10 @@ Task<std::optional<ProfileHead>> ProfileStore::find(std::optional<TenantId> tena
   return database_.run([=](pqxx::work& tx) { return profile_rows::find(tx, tenant, name); });
 }
 
-Task<std::optional<ProfileHead>> ProfileStore::find_kept(std::optional<TenantId> tenant,
-                                                         std::string name) {
-  return database_.run([=](pqxx::work& tx) { return profile_rows::find_kept(tx, tenant, name); });
+Task<std::optional<ProfileHead>> ProfileStore::find_with_archived(std::optional<TenantId> tenant,
+                                                                  std::string name) {
+  return database_.run(
+      [=](pqxx::work& tx) { return profile_rows::find_with_archived(tx, tenant, name); });
 }
 
 Task<std::vector<ProfileHead>> ProfileStore::list(std::optional<TenantId> tenant, std::string after,

@@ -57,14 +57,15 @@ class ProfileStore {
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
   // Points a channel at versions. Throws Error(invalid) for versions that do not exist.
-  Task<ProfileHead> point(std::optional<TenantId> owner, std::string name, std::string channel,
-                          ProfileChannel target, Actor actor);
+  Task<ProfileHead> set_channel(std::optional<TenantId> owner, std::string name,
+                                std::string channel, ProfileChannel target, Actor actor);
   Task<void> archive(std::optional<TenantId> owner, std::string name, Actor actor);
 
   // The profile that the name means for `tenant`: its own, else the operator's.
   Task<std::optional<ProfileHead>> find(std::optional<TenantId> tenant, std::string name);
   // The same for reading history: where no profile has the name, the archived one.
-  Task<std::optional<ProfileHead>> find_kept(std::optional<TenantId> tenant, std::string name);
+  Task<std::optional<ProfileHead>> find_with_archived(std::optional<TenantId> tenant,
+                                                      std::string name);
   // By name, after `after`. For a tenant: its own profiles, and the operator's except names it has
   // itself.
   Task<std::vector<ProfileHead>> list(std::optional<TenantId> tenant, std::string after,

@@ -69,12 +69,13 @@ Task<std::vector<SecretRow>> SecretStore::list(TenantId tenant, std::string afte
 
 namespace sandbox_secrets {
 
-Bound bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant, const std::string& sandbox,
-           const std::vector<SecretBinding>& bindings, Missing missing) {
-  Bound bound;
+BoundSecrets bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant,
+                  const std::string& sandbox, const std::vector<SecretBinding>& bindings,
+                  OnMissing missing) {
+  BoundSecrets bound;
   for (size_t i = 0; i < bindings.size(); ++i) {
     const SecretBinding& binding = bindings[i];
-    if (missing == Missing::refused && !has_secret(tx, tenant, binding.name))
+    if (missing == OnMissing::refused && !has_secret(tx, tenant, binding.name))
       throw Error::invalid("/secrets/" + std::to_string(i),
                            "there is no secret '" + binding.name + "'");
     const std::string placeholder = "sgs_" + random_hex(kPlaceholderBytes);

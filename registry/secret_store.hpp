@@ -44,20 +44,21 @@ class SecretStore {
 namespace sandbox_secrets {
 
 // The result of binding a sandbox to its secrets.
-struct Bound {
+struct BoundSecrets {
   SecretGrants grants;
   std::map<std::string, std::string> placeholders;  // by name, including secrets without a value
 };
 
 // How bind() treats a secret that the tenant does not have.
-enum class Missing {
+enum class OnMissing {
   refused,  // Error(invalid) with "/secrets/<n>"
   empty,  // a placeholder without a value until there is one
 };
 
 // Stores the bindings of a new sandbox, each with a new placeholder. Throws as `missing` says.
-Bound bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant, const std::string& sandbox,
-           const std::vector<SecretBinding>& bindings, Missing missing);
+BoundSecrets bind(pqxx::work& tx, const Cipher& cipher, const TenantId& tenant,
+                  const std::string& sandbox, const std::vector<SecretBinding>& bindings,
+                  OnMissing missing);
 // The present values behind a sandbox's placeholders, without removed secrets.
 SecretGrants grants_of(pqxx::work& tx, const Cipher& cipher, const std::string& sandbox);
 // The `revision` that grants_of() has now, of each of the sandboxes that has grants.

@@ -114,14 +114,14 @@ Task<std::vector<Tenant>> TenantStore::list(std::optional<std::pair<Time, std::s
   });
 }
 
-Task<Tenant> TenantStore::told(Task<Tenant> changing) {
+Task<Tenant> TenantStore::notify_after(Task<Tenant> changing) {
   Tenant tenant = co_await std::move(changing);
   if (changed_) changed_(tenant.id.value);
   co_return tenant;
 }
 
 Task<Tenant> TenantStore::change(TenantId id, TenantChange change, Actor actor) {
-  return told(database_.run([=](pqxx::work& tx) {
+  return notify_after(database_.run([=](pqxx::work& tx) {
     const Tenant before = locked_tenant(tx, id);
     Tenant after = before;
     after.name = change.name.value_or(before.name);
@@ -134,7 +134,7 @@ Task<Tenant> TenantStore::change(TenantId id, TenantChange change, Actor actor) 
 }
 
 Task<Tenant> TenantStore::set_limits(TenantId id, TenantLimits limits, Actor actor) {
-  return told(database_.run([=](pqxx::work& tx) {
+  return notify_after(database_.run([=](pqxx::work& tx) {
     const Tenant before = locked_tenant(tx, id);
     Tenant after = before;
     after.limits = limits;

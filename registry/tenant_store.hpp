@@ -67,7 +67,7 @@ class TenantStore {
   Task<Tenant> set_limits(TenantId id, TenantLimits limits, Actor actor);
 
  private:
-  Task<Tenant> told(Task<Tenant> changing);
+  Task<Tenant> notify_after(Task<Tenant> changing);
 
   Database& database_;
   std::function<void(const std::string& id)> changed_;

@@ -118,12 +118,12 @@ Task<bool> EventHandlers::send_new(EventQuery& query, http::EventWriter& writer)
 
 Task<void> EventHandlers::produce(EventQuery query, http::EventWriter& writer) {
   const std::string subject = query.sandbox ? "sandboxes/" + query.sandbox->value : "";
-  const EventBell::Interest interest{query.tenant, subject};
-  EventBell::Listener listener(bell_, interest, co_await asio::this_coro::executor);
+  const EventNotifier::Subscription subscription{query.tenant, subject};
+  EventNotifier::Listener listener(notifier_, subscription, co_await asio::this_coro::executor);
   // Lets a client that disconnects before the first event resume from here.
   http::ServerEvent place{"", "", std::to_string(query.after)};
   co_await writer.send(std::move(place));
-  while (!bell_.closed()) {
+  while (!notifier_.closed()) {
     const auto outcome = co_await attempt(send_new(query, writer));
     const auto* failure = std::get_if<Error>(&outcome);
     if (failure && failure->code != ErrorCode::unavailable) throw *failure;

@@ -1,6 +1,6 @@
 #pragma once
-#include "gateway/events/event_bell.hpp"
 #include "gateway/events/event_log.hpp"
+#include "gateway/events/event_notifier.hpp"
 #include "gateway/http/event_stream.hpp"
 #include "gateway/http/routes.hpp"
 
@@ -16,8 +16,8 @@ class EventHandlers {
   // Throws Error(not_found) unless the sandbox belongs to the tenant.
   using CheckSandbox = std::function<Task<void>(TenantId, SandboxId)>;
 
-  EventHandlers(EventLog& log, EventBell& bell, CheckSandbox check)
-      : log_(log), bell_(bell), check_(std::move(check)) {}
+  EventHandlers(EventLog& log, EventNotifier& notifier, CheckSandbox check)
+      : log_(log), notifier_(notifier), check_(std::move(check)) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);
@@ -31,7 +31,7 @@ class EventHandlers {
   Task<bool> send_new(EventQuery& query, http::EventWriter& writer);
 
   EventLog& log_;
-  EventBell& bell_;
+  EventNotifier& notifier_;
   CheckSandbox check_;
 };
 

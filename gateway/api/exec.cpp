@@ -8,7 +8,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 
 namespace sandgate::api {
 namespace {

@@ -21,7 +21,7 @@ struct Watched {
 
 Task<void> send_changes(std::shared_ptr<Watched> watched, http::EventWriter& writer) {
   for (;;) {
-    auto waiting = judged(watched->box, watched->watch->next());
+    auto waiting = translate_failures(watched->box, watched->watch->next());
     const auto change = co_await std::move(waiting);
     if (!change) co_return;
     http::ServerEvent event = event_of(*change);

@@ -8,7 +8,7 @@
 #include "gateway/api/time_range.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -125,9 +125,9 @@ void InvoiceHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> InvoiceHandlers::create(http::Request& request) {
   const Invoices::Order order = order_from(request);
-  const auto place = usage_.place_of(order.tenant);
+  const auto place = usage_.acquire_report_slot(order.tenant);
   co_await usage_.refresh(order.tenant);
-  auto taking = usage_.turn_of(order.tenant);
+  auto taking = usage_.acquire_connection(order.tenant);
   const auto turn = co_await std::move(taking);
   // A repeat after a crash returns the existing draft.
   const ChangeTrail trail = [claim = request.claim](pqxx::work& tx, const Json&, const Json& made) {

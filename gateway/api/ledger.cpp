@@ -62,9 +62,9 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
     if (query.tenant) check_tenant(tx, *query.tenant);
     return read_ledger(tx, query);
   };
-  const auto place = usage_.place_of(query.tenant);
+  const auto place = usage_.acquire_report_slot(query.tenant);
   co_await usage_.book_ends(query.tenant);
-  auto taking = usage_.turn_of(query.tenant);
+  auto taking = usage_.acquire_connection(query.tenant);
   const auto turn = co_await std::move(taking);
   const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
   co_return http::Response::json(
@@ -81,9 +81,9 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
     if (tenant) check_tenant(tx, *tenant);
     return read_balances(tx, tenant);
   };
-  const auto place = usage_.place_of(tenant);
+  const auto place = usage_.acquire_report_slot(tenant);
   co_await usage_.book_ends(tenant);
-  auto taking = usage_.turn_of(tenant);
+  auto taking = usage_.acquire_connection(tenant);
   const auto turn = co_await std::move(taking);
   auto balances = co_await database_.report(kLedgerPatience, std::move(work));
   // Together they are zero, which only whoever has all of them can see.

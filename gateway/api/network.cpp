@@ -5,7 +5,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
-#include "registry/tighten.hpp"
+#include "registry/effective_request.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -87,7 +87,7 @@ Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, J
   auto answering = within(kBackendPatience, std::move(setting));
   co_await std::move(answering);
   auto note = [id = found.record.id, asked](pqxx::work& tx) {
-    sandbox_rows::set_network_wish(tx, id, asked);
+    sandbox_rows::set_network_override(tx, id, asked);
   };
   auto noting = database_.run(std::move(note));
   co_await std::move(noting);

@@ -22,15 +22,15 @@ std::map<std::string, std::string> env_of(const Json& body) {
   return read_env(reader, none).value_or(std::map<std::string, std::string>());
 }
 
-// The wishes that copies of the sandbox inherit, without values and without what the row holds.
-Json wishes_of(Json body) {
+// The overrides that copies of the sandbox inherit, without values and without what the row holds.
+Json overrides_of(Json body) {
   for (const char* name : {"profile", "env", "metadata", "snapshot"}) body.erase(name);
   return body;
 }
 
-std::optional<int64_t> disk_wish(const Json& wishes) {
-  const auto resources = wishes.find("resources");
-  if (resources == wishes.end() || !resources->is_object()) return std::nullopt;
+std::optional<int64_t> disk_wish(const Json& overrides) {
+  const auto resources = overrides.find("resources");
+  if (resources == overrides.end() || !resources->is_object()) return std::nullopt;
   const auto disk = resources->find("disk_gib");
   return disk == resources->end() || disk->is_null() ? std::nullopt
                                                      : std::optional(disk->get<int64_t>());
@@ -63,7 +63,7 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
                         .request = merge(*resolved.profile, body),
                         .request_id = request.id,
                         .env = env_of(body),
-                        .wishes = wishes_of(std::move(body)),
+                        .overrides = overrides_of(std::move(body)),
                         .key = request.caller.key_id,
                         .claim = request.claim,
                         .shadow = std::move(shadow)};
@@ -72,13 +72,13 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
 Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots) {
   if (!order.request.snapshot) co_return;
   const auto snapshot = co_await snapshots.find(order.tenant, *order.request.snapshot);
-  const auto disk = disk_wish(order.wishes);
-  co_await snapshots.begin_with(order, snapshot, disk);
+  const auto disk = disk_wish(order.overrides);
+  co_await snapshots.restore_from(order, snapshot, disk);
 }
 
-Error with_request_paths(const Error& error, const Json& wishes) {
-  const auto listed = wishes.find("secrets");
-  const bool is_listed = listed != wishes.end() && !listed->is_null();
+Error with_request_paths(const Error& error, const Json& overrides) {
+  const auto listed = overrides.find("secrets");
+  const bool is_listed = listed != overrides.end() && !listed->is_null();
   if (is_listed || error.fields.empty() || !error.fields.front().path.starts_with("/secrets/"))
     return error;
   return Error::invalid("/profile", error.fields.front().message);

@@ -14,6 +14,6 @@ Task<CreateOrder> order_from(http::Request& request, Json body, std::string refe
 Task<void> follow_snapshot(CreateOrder& order, Snapshots& snapshots);
 // Returns the refusal of an order with paths that match the caller's body: problems of secrets that
 // the profile lists, rather than the body, point at /profile.
-Error with_request_paths(const Error& error, const Json& wishes);
+Error with_request_paths(const Error& error, const Json& overrides);
 
 }  // namespace sandgate::api

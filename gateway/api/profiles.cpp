@@ -79,7 +79,7 @@ Task<ProfileHead> ProfileHandlers::head_of(const http::Request& request, std::st
 }
 
 Task<ProfileHead> ProfileHandlers::kept_head_of(const http::Request& request, std::string name) {
-  auto finding = profiles_.find_kept(request.caller.tenant, name);
+  auto finding = profiles_.find_with_archived(request.caller.tenant, name);
   auto head = co_await std::move(finding);
   if (!head) throw Error::not_found("profile", name);
   co_return std::move(*head);
@@ -155,8 +155,8 @@ Task<http::Response> ProfileHandlers::diff(http::Request& request) {
 Task<http::Response> ProfileHandlers::move_channel(http::Request& request, std::string channel,
                                                    ProfileChannel target) {
   const auto owner = request.caller.tenant;
-  auto moving = profiles_.point(owner, request.param("name"), std::move(channel), std::move(target),
-                                actor_of(request));
+  auto moving = profiles_.set_channel(owner, request.param("name"), std::move(channel),
+                                      std::move(target), actor_of(request));
   const ProfileHead head = co_await std::move(moving);
   resolver_.changed(owner, head.name);
   co_return http::Response::json(200, head_json(head));

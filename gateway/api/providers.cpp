@@ -66,7 +66,7 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   const Resources size;  // the same size for all, so that prices are comparable
   const auto render = [&](const DeploymentPtr& one) {
     const auto price = price_for(request.caller.tenant, *one, size, *prices, now);
-    return provider_json(*one, parts_.health.look(one->key()), size, price);
+    return provider_json(*one, parts_.health.health_of(one->key()), size, price);
   };
   // A tenant's deployment may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {

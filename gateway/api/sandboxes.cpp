@@ -128,7 +128,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
     if (std::chrono::steady_clock::now() > limit) break;
     co_await sleep_for(kTakeUpPause);
   }
-  co_await parts_.lifecycle.end_untold(request.tenant(), *id);
+  co_await parts_.lifecycle.kill_uncharged(request.tenant(), *id);
   co_return std::nullopt;
 }
 
@@ -148,8 +148,8 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   auto creating = scopes_.create(order);
   const auto outcome = co_await attempt(std::move(creating));
   if (const auto* failure = std::get_if<Error>(&outcome))
-    throw with_request_paths(*failure, order.wishes);
-  const Scopes::Met& met = std::get<Scopes::Met>(outcome);
+    throw with_request_paths(*failure, order.overrides);
+  const Scopes::Joined& met = std::get<Scopes::Joined>(outcome);
   if (met.made) shadowing_.follow(order, met.sandbox.id);
   co_return http::Response::json(met.made ? 201 : 200, to_json(met.sandbox));
 }

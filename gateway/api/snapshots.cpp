@@ -76,7 +76,7 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
   std::string name = reader.text("name", kGivenName).value_or("");
   const Keeps wish = read_keeps(reader);
   reader.finish_or_throw();
-  const auto earlier = co_await snapshots_.take_up(request.tenant(), request.earlier);
+  const auto earlier = co_await snapshots_.recover(request.tenant(), request.earlier);
   if (earlier) co_return http::Response::json(201, to_json(*earlier));
   const auto made =
       co_await snapshots_.take(request.tenant(), sandbox, std::move(name), wish, request.claim);
@@ -109,16 +109,16 @@ Task<http::Response> SnapshotHandlers::remove(http::Request& request) {
 }
 
 Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string request_id) {
-  auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, id); };
-  Json wishes = co_await database_.run(std::move(read));
+  auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::overrides_of(tx, id); };
+  Json overrides = co_await database_.run(std::move(read));
   const auto profile = co_await profiles_.version(source.profile_id, source.profile_version);
   CreateOrder order{.tenant = source.tenant,
                     .profile = source.profile,
                     .profile_version = source.profile_version,
                     .profile_id = source.profile_id,
-                    .request = merge(*profile, wishes),
+                    .request = merge(*profile, overrides),
                     .request_id = std::move(request_id),
-                    .wishes = std::move(wishes)};
+                    .overrides = std::move(overrides)};
   order.request.profile.resources = source.resources;
   order.request.metadata = source.metadata;
   co_return order;
@@ -129,7 +129,7 @@ Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string
 Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, size_t count) {
   Json items = Json::array();
   if (request.earlier.empty()) co_return items;
-  const auto copies = co_await snapshots_.take_up_copies(request.tenant(), request.earlier);
+  const auto copies = co_await snapshots_.recover_copies(request.tenant(), request.earlier);
   const Error unmade(ErrorCode::unavailable,
                      "the first request with this Idempotency-Key ended without this copy");
   for (size_t i = 0; i < count && !copies.empty(); ++i) {

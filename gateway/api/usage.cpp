@@ -77,7 +77,7 @@ Task<void> check_named_tenant(Database& database, std::optional<TenantId> named,
 
 Task<std::vector<UsageRow>> rows_after(Database& database, UsageReader& reader, UsageExport wanted,
                                        std::optional<UsageRow> last) {
-  auto taking = reader.turn_of(wanted.tenant);
+  auto taking = reader.acquire_connection(wanted.tenant);
   const auto turn = co_await std::move(taking);
   auto work = [wanted, last](pqxx::work& tx) {
     return read_usage_page(tx, wanted, last, kRowsPerPage);
@@ -126,7 +126,7 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   UsageExport wanted{.tenant = tenant_parameter(request)};
   const TimeRange range = time_range_parameters(request.query);
   co_await check_named_tenant(database_, wanted.tenant, request.caller);
-  const auto place = reader_.place_of(wanted.tenant);
+  const auto place = reader_.acquire_report_slot(wanted.tenant);
   // Exported events are final and have ids, so all usage must be booked before.
   co_await reader_.refresh(wanted.tenant);
   const Time now = co_await database_.run(&database_now);

@@ -1,6 +1,6 @@
 #include "gateway/app/accounting.hpp"
 
-#include "billing/ledger_closing.hpp"
+#include "billing/ledger_rollup.hpp"
 #include "billing/partitions.hpp"
 #include "gateway/app/background.hpp"
 
@@ -35,7 +35,7 @@ void Accounting::start() {
   repeat(foundation.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(foundation.database); });
   repeat_until_none(foundation.executor(), "closing", std::chrono::hours(1),
-                    [this] { return close_ledger(foundation.database); });
+                    [this] { return roll_up_ledger(foundation.database); });
   repeat(foundation.executor(), "prices", seconds(60), [this] { return prices.load(); });
 }
 

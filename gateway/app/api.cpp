@@ -13,7 +13,7 @@ api::DeploymentHandlers::Rules deployment_rules(Backends& backends) {
     backends.check(row, problems);
   };
   rules.take_up = [&backends](DeploymentKey key) {
-    return backends.deployments.take_up(std::move(key));
+    return backends.deployments.wait_ready(std::move(key));
   };
   return rules;
 }
@@ -94,7 +94,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
       processes_(sandboxes.access),
       terminal_(sandboxes.access),
       files_(sandboxes.access),
-      events_(events.log, events.bell,
+      events_(events.log, events.notifier,
               [&lifecycle = sandboxes.lifecycle](TenantId tenant, SandboxId id) -> Task<void> {
                 co_await lifecycle.get(tenant, id);
               }),

@@ -43,7 +43,7 @@ Json credentials_of(const DeploymentRow& row) {
 Backends::Backends(Foundation& below)
     : foundation(below),
       rows(below.database, below.cipher, check_unused),
-      local(local_provider(below, [this] { health.returned({kLocalDeployment}); })),
+      local(local_provider(below, [this] { health.recovered({kLocalDeployment}); })),
       deployments(
           rows, [this](const DeploymentRow& row) { return make_provider(row); }, fixed()),
       health(below.clock),
@@ -89,19 +89,19 @@ void Backends::await_local() {
 void Backends::subscribe() {
   health.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
     spawn_detached(foundation.executor(), [this, deployment, verdict]() -> Task<void> {
-      co_await breakers.tell(deployment, verdict);
+      co_await breakers.publish(deployment, verdict);
     });
     if (verdict.turned) publish_breaker(deployment, verdict.breaker);
   });
   // Failures with earlier credentials or settings say nothing about the current ones.
-  deployments.on_change([this](const DeploymentKey& deployment) { health.returned(deployment); });
+  deployments.on_change([this](const DeploymentKey& deployment) { health.recovered(deployment); });
   deployments.on_reload([this](const DeploymentSet& set) {
     health.forget_unless(
         [&](const DeploymentKey& key) { return find_deployment(set, key) != nullptr; });
   });
   breakers.subscribe(foundation.notifications, foundation.executor());
   foundation.notifications.subscribe(kDeploymentsChannel,
-                                     [this](const std::string&) { deployments.poke(); });
+                                     [this](const std::string&) { deployments.wake(); });
 }
 
 // Each replica judges deployments by its own observations and announces its own breakers.
@@ -110,7 +110,7 @@ void Backends::publish_breaker(const DeploymentKey& deployment, Breaker breaker)
   auto work = [this, deployment, type]() -> Task<void> {
     const Json data{{"deployment", deployment.name}};
     auto tell = [=](pqxx::work& tx) {
-      tell_event(tx, deployment.tenant, type, "deployments/" + deployment.name, data);
+      publish_event(tx, deployment.tenant, type, "deployments/" + deployment.name, data);
     };
     const auto outcome = co_await attempt(foundation.database.run(std::move(tell)));
     if (const auto* error = std::get_if<Error>(&outcome))

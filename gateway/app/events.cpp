@@ -20,8 +20,8 @@ Events::Events(Foundation& below)
 
 void Events::subscribe() {
   foundation.notifications.subscribe(kEventsChannel, [this](const std::string& payload) {
-    bell.ring(payload);
-    sender.poke();
+    notifier.notify(payload);
+    sender.wake();
   });
 }
 
@@ -30,17 +30,17 @@ void Events::start() {
     // Polled, because a NOTIFY in the transactions that write events would serialize their commits.
     for (;;) {
       co_await log.collect_all();
-      co_await sleep_for(bell.listeners() > 0 ? kEventsAwaited : kEventsQuiet);
+      co_await sleep_for(notifier.listeners() > 0 ? kEventsAwaited : kEventsQuiet);
     }
   });
   keep_running(foundation.executor(), "webhooks", [this] { return sender.run(); });
   const std::chrono::hours age(24 * foundation.config.events.retention_days);
   repeat_until_none(foundation.executor(), "old events", std::chrono::minutes(10),
-                    [this, age] { return log.forget(age, kForgottenEventsAtOnce); });
+                    [this, age] { return log.prune(age, kForgottenEventsAtOnce); });
 }
 
 void Events::render(MetricText& out) const {
-  out.gauge("sandgate_event_streams", "Clients that listen to events.", bell.listeners());
+  out.gauge("sandgate_event_streams", "Clients that listen to events.", notifier.listeners());
   out.counter("sandgate_events_total", "Events that were numbered.", log.collected());
   sender.render(out);
 }

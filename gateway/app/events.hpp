@@ -1,8 +1,8 @@
 #pragma once
 #include "gateway/app/foundation.hpp"
 #include "gateway/core/metric_text.hpp"
-#include "gateway/events/event_bell.hpp"
 #include "gateway/events/event_log.hpp"
+#include "gateway/events/event_notifier.hpp"
 #include "gateway/events/webhook_sender.hpp"
 #include "gateway/events/webhook_store.hpp"
 
@@ -20,7 +20,7 @@ struct Events {
 
   Foundation& foundation;
   EventLog log;
-  EventBell bell;
+  EventNotifier notifier;
   WebhookStore webhooks;
   WebhookSender sender;
 };

@@ -124,7 +124,7 @@ void Gateway::reload() {
     log::error("settings kept as they were", {{"reason", error.what()}});
   }
   listeners_.reload();
-  backends_.deployments.poke();
+  backends_.deployments.wake();
   accounting_.reload();
 }
 
@@ -153,8 +153,8 @@ void Gateway::run() {
   while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
   // Another worker may wait for it: one whose server was killed ends while the next one starts.
-  sandboxes_.outage.let_go();
-  events_.bell.close();
+  sandboxes_.outage.release();
+  events_.notifier.close();
   listeners_.stop();
   sandboxes_.stop();
   // Only suspended coroutines are left. Destroying them one by one could hang, and everything that

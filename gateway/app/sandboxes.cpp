@@ -42,13 +42,13 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                       }),
       reaper(lifecycle, {.end_is_known =
                              [this](const SandboxId& id) {
-                               return outage.has(id) || reconciler.owes_death_of(id);
+                               return outage.has(id) || reconciler.has_unrecorded_death(id);
                              },
                          .machine = below.machine,
                          .activity = activity}),
       reconciler(lifecycle, {}),
       machines(lifecycle, {.own = below.config.local.enabled ? below.machine : ""}),
-      secret_keeper(below.database, backends.deployments, below.cipher),
+      secret_reconciler(below.database, backends.deployments, below.cipher),
       pausing(lifecycle),
       access(lifecycle, activity),
       counts(below.database, backends.deployments),
@@ -59,19 +59,19 @@ Task<void> Sandboxes::replay_outage() {
 }
 
 void Sandboxes::subscribe() {
-  accounting.meter.set_prelude([this] { return replay_outage(); });
-  accounting.meter.set_left_out([this] { return outage.kept(); });
+  accounting.meter.set_before_flush([this] { return replay_outage(); });
+  accounting.meter.set_excluded([this] { return outage.kept(); });
   foundation.notifications.subscribe(
       SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });
   // An open connection would keep the network of an ended sandbox alive.
   foundation.notifications.subscribe("sandboxes", [this](const std::string& id) {
     if (SandboxId::parse(id)) app_pool.drop(id);
   });
-  foundation.notifications.subscribe(Activity::kAsked, [this](const std::string& id) {
+  foundation.notifications.subscribe(Activity::kFlushChannel, [this](const std::string& id) {
     if (const auto asked = SandboxId::parse(id))
       spawn_detached(foundation.executor(), [known = activity, id = *asked]() -> Task<void> {
         std::vector<SandboxId> ids{id};
-        auto telling = known->tell(std::move(ids));
+        auto telling = known->flush_now(std::move(ids));
         co_await attempt(std::move(telling));  // else flush() writes it
       });
   });
@@ -110,7 +110,7 @@ void Sandboxes::start_upkeep() {
   repeat(foundation.executor(), "live counts", seconds(15), [this] { return counts.refresh(); });
   repeat(foundation.executor(), "machines", seconds(15),
          [this]() -> Task<void> { co_await machines.step(); });
-  repeat(foundation.executor(), "secrets", seconds(1), [this] { return secret_keeper.step(); });
+  repeat(foundation.executor(), "secrets", seconds(1), [this] { return secret_reconciler.step(); });
   repeat(foundation.executor(), "budgets", seconds(15),
          [this]() -> Task<void> { co_await budget_enforcer.begin(); });
 }

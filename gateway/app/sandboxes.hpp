@@ -10,10 +10,10 @@
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/live_counts.hpp"
-#include "gateway/sandboxes/machines.hpp"
+#include "gateway/sandboxes/machine_monitor.hpp"
 #include "gateway/sandboxes/reaper.hpp"
 #include "gateway/sandboxes/reconciler.hpp"
-#include "gateway/sandboxes/secret_keeper.hpp"
+#include "gateway/sandboxes/secret_reconciler.hpp"
 #include "gateway/sandboxes/usage_sampler.hpp"
 
 namespace sandgate {
@@ -45,8 +45,8 @@ struct Sandboxes {
   BudgetEnforcer budget_enforcer;
   Reaper reaper;
   Reconciler reconciler;
-  Machines machines;
-  SecretKeeper secret_keeper;
+  MachineMonitor machines;
+  SecretReconciler secret_reconciler;
   Pausing pausing;
   CachedAccess access;
   LiveCounts counts;

@@ -62,7 +62,7 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most
       delivery.secret = cipher.open(pqxx::binarystring(row["secret"]).str(), context);
     } catch (const Error&) {
       // Recorded as its failure: whoever set the webhook is to hear of it.
-      delivery.sealed_away = true;
+      delivery.sealed_by_other_key = true;
     }
   }
   return taken;
@@ -81,8 +81,8 @@ void set_delivered(pqxx::work& tx, const Delivery& delivery) {
       delivery.webhook);
 }
 
-Next set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
-                std::chrono::milliseconds pause, std::chrono::seconds patience) {
+FailureOutcome set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
+                          std::chrono::milliseconds pause, std::chrono::seconds patience) {
   // Lock the webhook's row first, in the order of a webhook's removal.
   tx.exec_params(
       "UPDATE webhook SET last_failure_at = now(), last_failure = $2, last_failure_event = $3,"
@@ -96,14 +96,14 @@ Next set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& rea
       "   w.last_success_at IS NULL OR w.last_success_at < d.created_at",
       delivery.webhook, delivery.event.position, delivery.attempts, pause.count(),
       patience.count());
-  if (rows.empty() || !rows[0][0].as<bool>()) return Next::retry;
+  if (rows.empty() || !rows[0][0].as<bool>()) return FailureOutcome::retry;
   if (rows[0][1].as<bool>()) {
     give_up_webhook(tx, delivery.webhook);
-    return Next::webhook_disabled;
+    return FailureOutcome::webhook_disabled;
   }
   tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2",
                  delivery.webhook, delivery.event.position);
-  return Next::given_up;
+  return FailureOutcome::given_up;
 }
 
 }  // namespace sandgate::delivery_rows

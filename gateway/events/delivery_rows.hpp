@@ -17,7 +17,7 @@ struct Delivery {
   int64_t webhook = 0;  // row id
   std::string url;
   Secret secret;
-  bool sealed_away = false;  // secret unreadable: sealed under another master key
+  bool sealed_by_other_key = false;  // secret unreadable: sealed under another master key
   Event event;
   int attempts = 1;  // includes this one; tells this lease from later ones
 };
@@ -32,11 +32,11 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most
 // Deletes an accepted delivery. No effect when the lease ran out and another replica took it.
 void set_delivered(pqxx::work& tx, const Delivery& delivery);
 
-enum class Next { retry, given_up, webhook_disabled };
+enum class FailureOutcome { retry, given_up, webhook_disabled };
 // Records a failure: retries after `pause`, and rests the webhook as long, for a minute at most. A
 // delivery older than `patience` is given up; if the webhook accepted nothing since that delivery
 // was queued, the webhook is disabled.
-Next set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
-                std::chrono::milliseconds pause, std::chrono::seconds patience);
+FailureOutcome set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
+                          std::chrono::milliseconds pause, std::chrono::seconds patience);
 
 }  // namespace sandgate::delivery_rows

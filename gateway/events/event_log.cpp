@@ -109,7 +109,7 @@ Task<EventBatch> EventLog::read(EventQuery query) {
   return database_.run([query = std::move(query)](pqxx::work& tx) { return read_in(tx, query); });
 }
 
-Task<size_t> EventLog::forget(std::chrono::seconds age, int64_t most) {
+Task<size_t> EventLog::prune(std::chrono::seconds age, int64_t most) {
   // Positions grow with time closely enough to stop at the first young events.
   return database_.run([age, most](pqxx::work& tx) {
     return static_cast<size_t>(

@@ -41,7 +41,7 @@ class EventLog {
   Task<EventBatch> read(EventQuery query);
 
   // Deletes at most `most` events older than `age`, the oldest first; returns how many.
-  Task<size_t> forget(std::chrono::seconds age, int64_t most);
+  Task<size_t> prune(std::chrono::seconds age, int64_t most);
 
   uint64_t collected() const { return collected_; }  // by this process
 

@@ -2,8 +2,8 @@
 
 namespace sandgate {
 
-void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
-                        const Json& more) {
+void publish_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view verb,
+                           const Json& more) {
   // Lock the row in a subquery first: a function in a select list runs before the lock is granted,
   // and the end's event could be written in between.
   tx.exec_params(
@@ -12,8 +12,8 @@ void tell_sandbox_event(pqxx::work& tx, const SandboxId& id, std::string_view ve
       id.value, std::string(verb), more.dump());
 }
 
-void tell_event(pqxx::work& tx, const std::optional<TenantId>& tenant, const std::string& type,
-                const std::string& subject, const Json& data) {
+void publish_event(pqxx::work& tx, const std::optional<TenantId>& tenant, const std::string& type,
+                   const std::string& subject, const Json& data) {
   tx.exec_params(
       "INSERT INTO event_outbox (tenant, type, subject, data) VALUES ($1, $2, $3, $4::jsonb)",
       tenant ? tenant->value : "", type, subject, data.dump());

@@ -6,7 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/webhook_signature.hpp"
 #include "gateway/events/webhook.hpp"
-#include "registry/shown_url.hpp"
+#include "registry/redact_url.hpp"
 
 namespace sandgate {
 namespace {
@@ -62,7 +62,8 @@ HttpCall WebhookSender::call_for(const delivery_rows::Delivery& delivery) const 
 }
 
 Task<std::string> WebhookSender::send(const delivery_rows::Delivery& delivery) {
-  if (delivery.sealed_away) co_return "its secret is sealed under another master key: set it again";
+  if (delivery.sealed_by_other_key)
+    co_return "its secret is sealed under another master key: set it again";
   auto sending = client_.stream(call_for(delivery));
   const auto outcome = co_await attempt_within(options_.deadline, std::move(sending));
   if (const auto* error = std::get_if<Error>(&outcome)) {
@@ -89,13 +90,13 @@ Task<void> WebhookSender::record(delivery_rows::Delivery delivery, std::string f
     return delivery_rows::set_failed(tx, delivery, failure, pause, options_.patience);
   };
   const auto next = co_await database_.run(std::move(work));
-  if (next == delivery_rows::Next::retry) co_return;
+  if (next == delivery_rows::FailureOutcome::retry) co_return;
   ++given_up_;
   log::warn("an event was not delivered",
             {{"event", delivery.event.id},
-             {"url", shown_url(delivery.url)},
+             {"url", redact_url(delivery.url)},
              {"reason", failure},
-             {"webhook_disabled", next == delivery_rows::Next::webhook_disabled}});
+             {"webhook_disabled", next == delivery_rows::FailureOutcome::webhook_disabled}});
 }
 
 Task<void> WebhookSender::deliver(delivery_rows::Delivery delivery) {
@@ -129,11 +130,11 @@ Task<size_t> WebhookSender::step() {
 Task<void> WebhookSender::run() {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (int tick = 0;; ++tick) {
-    const bool look = poked_.exchange(false) || tick % kTicksPerLook == 0;
+    const bool look = wake_pending_.exchange(false) || tick % kTicksPerLook == 0;
     if (look) {
       Deliveries due = co_await take(options_.at_once);
       // More may be due than one batch.
-      if (!due.empty()) poked_ = true;
+      if (!due.empty()) wake_pending_ = true;
       for (delivery_rows::Delivery& delivery : due) {
         auto counted = std::make_shared<UnderWay>(*this, delivery.webhook);
         auto work = [this, counted, delivery = std::move(delivery)] { return deliver(delivery); };

@@ -35,7 +35,7 @@ class WebhookSender {
   // Sends due deliveries until cancelled; a slow receiver delays only its own.
   Task<void> run();
   // Makes run() look for deliveries. Thread-safe: for Notifications ('events').
-  void poke() { poked_ = true; }
+  void wake() { wake_pending_ = true; }
 
   // Writes sandgate_webhook_deliveries_total and sandgate_webhook_deliveries_in_flight.
   void render(MetricText& out) const;
@@ -56,7 +56,7 @@ class WebhookSender {
   HttpClient& client_;
   const Clock& clock_;
   const Options options_;
-  std::atomic<bool> poked_{true};
+  std::atomic<bool> wake_pending_{true};
   mutable std::mutex mutex_;
   std::multiset<int64_t> under_way_;  // webhook row ids, one per delivery
   std::atomic<uint64_t> delivered_{0}, failed_{0}, given_up_{0};

@@ -1,7 +1,7 @@
 #include "gateway/events/webhook_store.hpp"
 
 #include "registry/quota.hpp"
-#include "registry/shown_url.hpp"
+#include "registry/redact_url.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
@@ -69,7 +69,7 @@ void write_webhook(pqxx::work& tx, const std::string& owner, const WebhookDraft&
 // The audit trail records configuration, not the state of deliveries.
 Json configured(const std::optional<Webhook>& webhook) {
   if (!webhook) return nullptr;
-  return {{"name", webhook->name}, {"url", shown_url(webhook->url)}, {"types", webhook->types}};
+  return {{"name", webhook->name}, {"url", redact_url(webhook->url)}, {"types", webhook->types}};
 }
 
 }  // namespace

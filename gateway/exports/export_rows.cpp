@@ -40,7 +40,7 @@ ExportRow export_from(const pqxx::row& row, const Cipher& cipher) {
     result.secrets = opened_secrets(row, cipher, result.name);
   } catch (const Error&) {
     // The export is still listed, so that its secrets can be set again.
-    result.sealed_away = true;
+    result.sealed_by_other_key = true;
     result.error = "its secrets are sealed under another master key: set them again";
   }
   return result;

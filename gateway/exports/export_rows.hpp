@@ -21,7 +21,7 @@ struct ExportRow {
   int64_t version = 0;  // counts changes of the settings
   int failures = 0;  // rounds in a row that had to stop
   std::string error;  // of the last round; empty: it succeeded
-  bool sealed_away = false;  // secrets unreadable: sealed under another master key
+  bool sealed_by_other_key = false;  // secrets unreadable: sealed under another master key
   Time next_try_at, created_at, updated_at;
   int64_t dead_letters = 0;
 };

@@ -1,6 +1,6 @@
 #include "gateway/exports/export_runner.hpp"
 
-#include "billing/booked_through.hpp"
+#include "billing/booking_watermark.hpp"
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/exports/export_events.hpp"
@@ -44,7 +44,7 @@ std::chrono::seconds ExportRunner::backoff(int failures) {
 Task<size_t> ExportRunner::run_once() {
   auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
   if (names.empty()) co_return 0;
-  const int64_t through = co_await booked_through(database_);
+  const int64_t through = co_await booking_watermark(database_);
   size_t settled = 0;
   auto send = [this, through, &settled](std::string name) -> Task<void> {
     auto running = run_one(name, through);
@@ -61,7 +61,7 @@ Task<size_t> ExportRunner::run_once() {
 Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
   BatchResult result;
   if (events.empty()) co_return result;
-  if (row.sealed_away) {
+  if (row.sealed_by_other_key) {
     result.stopped = row.error;
     co_return result;
   }
@@ -80,7 +80,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, cipher_, name); };
   const auto row = co_await database_.run(std::move(taking));
   if (!row) co_return 0;
-  const BatchResult again = co_await send_again(*row);
+  const BatchResult again = co_await retry_dead_letters(*row);
   // What stops dead letters would stop the others: the round is over then.
   const bool goes_on = again.stopped.empty();
   const int64_t end = goes_on ? std::min(through, row->cursor + kWindow) : row->cursor;
@@ -104,7 +104,7 @@ Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
   co_return again.settled + result.settled;
 }
 
-Task<BatchResult> ExportRunner::send_again(ExportRow row) {
+Task<BatchResult> ExportRunner::retry_dead_letters(ExportRow row) {
   auto reading = [name = row.name](pqxx::work& tx) { return read_retries(tx, name, kWindow); };
   const auto events = co_await database_.run(std::move(reading));
   if (events.empty()) co_return BatchResult{};

@@ -27,7 +27,7 @@ class ExportRunner {
 
  private:
   Task<size_t> run_one(std::string name, int64_t through);
-  Task<BatchResult> send_again(ExportRow row);  // dead letters marked for retry
+  Task<BatchResult> retry_dead_letters(ExportRow row);  // dead letters marked for retry
   Task<BatchResult> deliver(const ExportRow& row, std::vector<ExportEvent> events);
 
   Database& database_;

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "billing/booked_through.hpp"
+#include "billing/booking_watermark.hpp"
 #include "billing/invoice_rows.hpp"
 #include "gateway/exports/export_events.hpp"
-#include "registry/shown_url.hpp"
+#include "registry/redact_url.hpp"
 
 namespace sandgate {
 namespace {
@@ -25,7 +25,7 @@ Json trace_of(const ExportRow& row) {
   for (const char* member : {"kind", "settings", "secret_names", "enabled"})
     trace[member] = all[member];
   const std::string url = row.settings.value("url", "");
-  if (!url.empty()) trace["settings"]["url"] = shown_url(url);
+  if (!url.empty()) trace["settings"]["url"] = redact_url(url);
   return trace;
 }
 
@@ -73,7 +73,7 @@ Task<ExportRow> ExportStore::put(Draft draft, ChangeTrail trail) {
 Task<int64_t> ExportStore::cursor_of(Time since) {
   // Bookings under way belong to the past too, but their lower sequence numbers may commit after
   // higher ones that are visible already.
-  const int64_t through = co_await booked_through(database_);
+  const int64_t through = co_await booking_watermark(database_);
   // No index tells it: a year of usage takes longer than other work may.
   auto finding = [since](pqxx::work& tx) { return sequence_before(tx, to_rfc3339(since)); };
   const int64_t before = co_await database_.report(kSincePatience, std::move(finding));

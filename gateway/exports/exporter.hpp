@@ -32,9 +32,9 @@ struct BatchResult {
 
 // Whether an answer that is no success says nothing about the events, but about the credentials,
 // the moment or the receiver: they have to be sent again. Any other refuses them for good.
-inline bool is_for_now(int status) {
-  constexpr std::array kForNow{401, 403, 408, 409, 425, 429};
-  return status < 400 || status >= 500 || std::ranges::find(kForNow, status) != kForNow.end();
+inline bool is_transient(int status) {
+  constexpr std::array kTransient{401, 403, 408, 409, 425, 429};
+  return status < 400 || status >= 500 || std::ranges::find(kTransient, status) != kTransient.end();
 }
 
 // One receiver. A crash may repeat events; receivers have to deduplicate them by id.

@@ -62,7 +62,7 @@ Verdict verdict_of(const HttpReply& reply) {
   // An earlier try was accepted.
   if (code == "duplicate_meter_event") return {};
   const std::string reason = std::to_string(reply.status) + " " + code + " " + message;
-  Verdict verdict{is_for_now(reply.status) ? Verdict::later : Verdict::refused, reason, {}};
+  Verdict verdict{is_transient(reply.status) ? Verdict::later : Verdict::refused, reason, {}};
   if (const auto wait = retry_after_of(reply.headers))
     verdict.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);
   return verdict;

@@ -27,7 +27,7 @@ class WebhookExporter : public Exporter {
     }
     const std::string reason = "the receiver answered " + std::to_string(reply->status);
     const bool good = reply->status >= 200 && reply->status < 300;
-    if (!good && is_for_now(reply->status)) {
+    if (!good && is_transient(reply->status)) {
       result.stopped = reason;
       if (const auto wait = retry_after_of(reply->headers))
         result.retry_after = std::chrono::ceil<std::chrono::seconds>(*wait);

@@ -7,7 +7,7 @@ namespace sandgate {
 // Sandgate-Signature: t=<unix seconds>,v1=<hex HMAC-SHA256 of "<t>.<body>">.
 //   settings: url, allow_private
 //   secrets:  secret
-// A 2xx accepts the batch; a redirect and what is_for_now() names cause a retry; other answers
+// A 2xx accepts the batch; a redirect and what is_transient() names cause a retry; other answers
 // refuse it.
 ExportKind webhook_export_kind();
 

@@ -5,7 +5,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kMinute{1}, kLongestAccountRest{5};
+constexpr std::chrono::minutes kMinute{1}, kLongestAccountBackoff{5};
 constexpr size_t kRemembered = 10'000;  // no limit may be higher
 
 }  // namespace
@@ -22,7 +22,7 @@ Account::Slot::~Slot() {
 }
 
 bool Account::is_free_locked(const AccountLimits& limits, Steady::time_point now) const {
-  if (now < rest_until_) return false;
+  if (now < backoff_until_) return false;
   if (limits.creates_at_once > 0 && under_way_ >= limits.creates_at_once) return false;
   if (limits.creates_per_minute == 0) return true;
   const auto recent = std::lower_bound(started_.begin(), started_.end(), now - kMinute);
@@ -43,16 +43,16 @@ Account::Slot Account::take(const AccountLimits& limits, Steady::time_point now)
   return Slot(shared_from_this());
 }
 
-void Account::rest(std::chrono::milliseconds duration, Steady::time_point now) {
+void Account::back_off(std::chrono::milliseconds duration, Steady::time_point now) {
   std::lock_guard lock(mutex_);
-  const auto until = now + std::min<std::chrono::milliseconds>(duration, kLongestAccountRest);
-  rest_until_ = std::max(rest_until_, until);
+  const auto until = now + std::min<std::chrono::milliseconds>(duration, kLongestAccountBackoff);
+  backoff_until_ = std::max(backoff_until_, until);
 }
 
-std::chrono::milliseconds Account::rest_left(Steady::time_point now) const {
+std::chrono::milliseconds Account::backoff_left(Steady::time_point now) const {
   std::lock_guard lock(mutex_);
   return std::chrono::ceil<std::chrono::milliseconds>(
-      std::max(rest_until_ - now, Steady::duration::zero()));
+      std::max(backoff_until_ - now, Steady::duration::zero()));
 }
 
 }  // namespace sandgate

@@ -39,8 +39,8 @@ class Account : public std::enable_shared_from_this<Account> {
   bool is_free(const AccountLimits& limits, Steady::time_point now = Steady::now()) const;
   Slot take(const AccountLimits& limits, Steady::time_point now = Steady::now());
   // After a vendor's Retry-After: take() fails for `duration`, five minutes at most.
-  void rest(std::chrono::milliseconds duration, Steady::time_point now = Steady::now());
-  std::chrono::milliseconds rest_left(Steady::time_point now = Steady::now()) const;  // 0: none
+  void back_off(std::chrono::milliseconds duration, Steady::time_point now = Steady::now());
+  std::chrono::milliseconds backoff_left(Steady::time_point now = Steady::now()) const;  // 0: none
 
  private:
   bool is_free_locked(const AccountLimits& limits, Steady::time_point now) const;
@@ -48,7 +48,7 @@ class Account : public std::enable_shared_from_this<Account> {
   mutable std::mutex mutex_;
   int64_t under_way_ = 0;
   std::deque<Steady::time_point> started_;  // starts of the latest creates, at most kRemembered
-  Steady::time_point rest_until_{};
+  Steady::time_point backoff_until_{};
 };
 
 }  // namespace sandgate

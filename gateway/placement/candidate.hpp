@@ -17,7 +17,7 @@ struct Candidate {
   std::optional<Money> expected_price;  // of the whole run, ranked by `cheapest`; empty: unknown
   Health health;
   bool account_busy = false;  // its account accepts no create at present
-  std::chrono::milliseconds account_rest{0};  // what is left of a Retry-After to its account
+  std::chrono::milliseconds account_backoff{0};  // what is left of a Retry-After to its account
   bool price_required = false;  // not eligible without a known price
 
   std::vector<std::string> rejected_because;  // empty: eligible

@@ -41,7 +41,7 @@ Json to_json(const Candidate& candidate) {
 // of ours reached, may change with every create; what is left of a vendor's Retry-After does not.
 std::chrono::milliseconds passes_after(const Candidate& one) {
   if (!one.deployment->descriptor.known) return kFirstAnswer;
-  const auto rest = std::max(one.health.rest_left, one.account_rest);
+  const auto rest = std::max(one.health.rest_left, one.account_backoff);
   const bool only_rests = rest.count() > 0 && one.health.breaker != Breaker::open;
   return only_rests ? rest : kSomeoneEnds;
 }
@@ -118,8 +118,8 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
   const std::chrono::seconds ttl(profile.ttl_seconds);
   const auto charge = charge_per_hour(prices, scope, size, at);
   if (charge) candidate.price_per_hour = charge->amount;
-  candidate.expected_price =
-      charge_of_run(prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kSetAside));
+  candidate.expected_price = charge_of_run(
+      prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kReservationHorizon));
   candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
 }
 
@@ -133,9 +133,10 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
     if (one->tenant && *one->tenant != tenant) continue;
     candidates.push_back(
         {.deployment = one,
-         .health = board.look(one->key()),
+         .health = board.health_of(one->key()),
          .account_busy = one->account && !one->account->is_free(one->account_limits),
-         .account_rest = one->account ? one->account->rest_left() : std::chrono::milliseconds(0)});
+         .account_backoff =
+             one->account ? one->account->backoff_left() : std::chrono::milliseconds(0)});
     add_price(candidates.back(), prices, tenant, profile, now);
   }
   return candidates;

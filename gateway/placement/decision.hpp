@@ -13,7 +13,7 @@ namespace sandgate {
 // How one attempt to create on a deployment ended.
 enum class AttemptOutcome {
   created,
-  failed,  // certain: nothing was left behind (see is_certain)
+  failed,  // certain: nothing was left behind (see is_definite_failure)
   unknown,  // late, broken or missing answer: the reaper looks for the sandbox
   lost_race,  // created after another attempt had won; killed
 };

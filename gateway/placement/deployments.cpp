@@ -41,7 +41,7 @@ std::string digest_of(const DeploymentRow& row, const Json& settings) {
 constexpr std::chrono::seconds kRefreshEvery{1}, kReloadEvery{30};
 constexpr std::chrono::milliseconds kTryAgain{250};  // after a failed load
 constexpr std::chrono::milliseconds kLookAgain{25};  // poll interval of waiting callers
-constexpr std::chrono::seconds kTakeUpPatience{2};
+constexpr std::chrono::seconds kReadyPatience{2};
 
 }  // namespace
 
@@ -89,7 +89,7 @@ std::shared_ptr<Provider> Deployments::backend_of(const DeploymentRow& row, cons
 
 DeploymentPtr Deployments::make(const DeploymentRow& row, const Loaded* before) {
   try {
-    if (row.sealed_away)
+    if (row.sealed_by_other_key)
       throw Error(ErrorCode::unavailable,
                   "its credentials are sealed with another master key: restore that key, or set "
                   "them again");
@@ -163,8 +163,8 @@ void Deployments::refresh() {
   publish(std::move(set));
 }
 
-void Deployments::poke() {
-  poked_ = true;
+void Deployments::wake() {
+  wake_pending_ = true;
   std::unique_lock lock(mutex_);
   const auto bell = bell_.lock();
   lock.unlock();
@@ -174,13 +174,13 @@ void Deployments::poke() {
 // A reload under way may have read the store before the change, so wait for the next one.
 Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
   const uint64_t wanted = begun_ + 1;
-  poke();
+  wake();
   while (loaded_ < wanted && std::chrono::steady_clock::now() < until)
     co_await sleep_for(kLookAgain);
 }
 
-Task<void> Deployments::take_up(DeploymentKey key) {
-  const auto until = std::chrono::steady_clock::now() + kTakeUpPatience;
+Task<void> Deployments::wait_ready(DeploymentKey key) {
+  const auto until = std::chrono::steady_clock::now() + kReadyPatience;
   while (std::chrono::steady_clock::now() < until) {
     co_await reloaded(until);
     const DeploymentPtr one = find_deployment(*snapshot(), key);
@@ -191,15 +191,15 @@ Task<void> Deployments::take_up(DeploymentKey key) {
 }
 
 Task<void> Deployments::catch_up() {
-  return reloaded(std::chrono::steady_clock::now() + kTakeUpPatience);
+  return reloaded(std::chrono::steady_clock::now() + kReadyPatience);
 }
 
-Task<void> Deployments::reload_as_poked() {
+Task<void> Deployments::reload_if_woken() {
   const uint64_t number = ++begun_;
   auto reloading = reload();
   const auto outcome = co_await attempt(std::move(reloading));
   if (std::holds_alternative<Error>(outcome)) {
-    poked_ = true;
+    wake_pending_ = true;
     co_return co_await sleep_for(kTryAgain);
   }
   refresh();
@@ -214,13 +214,13 @@ Task<void> Deployments::run() {
   }
   for (auto reload_at = std::chrono::steady_clock::now();;) {
     const auto now = std::chrono::steady_clock::now();
-    if (poked_.exchange(false) || now >= reload_at) {
-      co_await reload_as_poked();
+    if (wake_pending_.exchange(false) || now >= reload_at) {
+      co_await reload_if_woken();
       reload_at = now + kReloadEvery;
     } else {
       refresh();
     }
-    if (poked_) continue;
+    if (wake_pending_) continue;
     auto ringing = attempt_within(kRefreshEvery, bell->wait());
     co_await std::move(ringing);
   }

@@ -39,18 +39,18 @@ class Deployments {
   Task<void> reload();
   // Waits, at most two seconds, until run() has loaded the store's present state and the backend of
   // `key`, if present and enabled, has been asked for its capabilities. Thread-safe.
-  Task<void> take_up(DeploymentKey key);
+  Task<void> wait_ready(DeploymentKey key);
   // Waits, at most two seconds, until run() has loaded the store's present state. Thread-safe.
   Task<void> catch_up();
   // Copies the backends' current descriptors into the set; no I/O.
   void refresh();
   // Wakes run() after a change of the store. Thread-safe: for Notifications ('deployments').
-  void poke();
-  // Reloads when poked and every 30 s, and refreshes descriptors every second; until cancelled.
+  void wake();
+  // Reloads when woken and every 30 s, and refreshes descriptors every second; until cancelled.
   Task<void> run();
 
  private:
-  Task<void> reload_as_poked();
+  Task<void> reload_if_woken();
   Task<void> reloaded(std::chrono::steady_clock::time_point until);
   // A row as last loaded. The digest covers what its backend is made from.
   struct Loaded {
@@ -73,7 +73,7 @@ class Deployments {
   std::weak_ptr<AutoResetEvent> bell_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, Loaded> rows_;  // reload() only
-  std::atomic<bool> poked_{true};
+  std::atomic<bool> wake_pending_{true};
   // Numbers of the last reload begun, and of the last one that succeeded.
   std::atomic<uint64_t> begun_{0}, loaded_{0};
 };

@@ -51,7 +51,7 @@ Breaker HealthBoard::state_of(const Entry& entry, Time now) const {
   return entry.probing && now < entry.probe_until ? Breaker::open : Breaker::half_open;
 }
 
-Health HealthBoard::look(const DeploymentKey& deployment) const {
+Health HealthBoard::health_of(const DeploymentKey& deployment) const {
   const Time now = clock_.now();
   std::lock_guard lock(mutex_);
   const auto found = entries_.find(deployment);
@@ -122,7 +122,7 @@ void HealthBoard::open(Entry& entry, Time now) {
 void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took) {
   creates_.count(deployment, std::nullopt);
   const Time now = clock_.now();
-  judge(deployment, [&](Entry& entry) {
+  update(deployment, [&](Entry& entry) {
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
     // An attempt that was under way when the breaker opened does not close it.
     if (entry.breaker == Breaker::closed) note(entry, now, false);
@@ -139,7 +139,7 @@ void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::millis
 void HealthBoard::failed(const DeploymentKey& deployment, const Error& error) {
   creates_.count(deployment, error.code);
   const Time now = clock_.now();
-  judge(deployment, [&](Entry& entry) {
+  update(deployment, [&](Entry& entry) {
     if (error.retry_after) {
       const auto rest = std::min<std::chrono::milliseconds>(*error.retry_after, kLongestRest);
       entry.rest_until = std::max(entry.rest_until, now + rest);
@@ -156,9 +156,9 @@ void HealthBoard::failed(const DeploymentKey& deployment, const Error& error) {
   });
 }
 
-void HealthBoard::returned(const DeploymentKey& deployment) {
+void HealthBoard::recovered(const DeploymentKey& deployment) {
   const Time now = clock_.now();
-  judge(deployment, [&](Entry& entry) {
+  update(deployment, [&](Entry& entry) {
     Entry fresh;
     fresh.latency_p50_ms = entry.latency_p50_ms;
     fresh.decided_at = entry.decided_at;
@@ -170,7 +170,7 @@ void HealthBoard::returned(const DeploymentKey& deployment) {
 void HealthBoard::render(MetricText& out, const std::vector<DeploymentKey>& deployments) const {
   std::map<std::string, uint64_t> broken;
   for (const DeploymentKey& one : deployments)
-    broken[deployment_label(one)] += look(one).breaker == Breaker::closed ? 0 : 1;
+    broken[deployment_label(one)] += health_of(one).breaker == Breaker::closed ? 0 : 1;
   out.begin("sandgate_breakers_open", "gauge",
             "1: the deployment's breaker is open or half-open. Of tenants' own: how many are.");
   for (const auto& [label, count] : broken) out.sample("sandgate_breakers_open", label, count);
@@ -186,8 +186,8 @@ void HealthBoard::adopt(const DeploymentKey& deployment, const Verdict& verdict)
   entry.cooldown = verdict.cooldown;
 }
 
-void HealthBoard::judge(const DeploymentKey& deployment,
-                        const std::function<void(Entry&)>& change) {
+void HealthBoard::update(const DeploymentKey& deployment,
+                         const std::function<void(Entry&)>& change) {
   std::optional<Verdict> verdict;
   {
     std::lock_guard lock(mutex_);

@@ -48,7 +48,7 @@ class HealthBoard {
   // Called outside the lock with each verdict of this replica. Set before use.
   void on_change(std::function<void(const DeploymentKey&, const Verdict&)> callback);
 
-  Health look(const DeploymentKey& deployment) const;
+  Health health_of(const DeploymentKey& deployment) const;
   // Asks for one attempt: false while open, and while half-open except for the one probe. Every
   // admitted attempt has to end in exactly one of the three calls below.
   bool admit(const DeploymentKey& deployment);
@@ -58,7 +58,7 @@ class HealthBoard {
   // works. A retry_after marks the deployment as resting, for at most 5 min.
   void failed(const DeploymentKey& deployment, const Error& error);
   // Clears the failures of a deployment that is known to be back after an absence.
-  void returned(const DeploymentKey& deployment);
+  void recovered(const DeploymentKey& deployment);
   // Forgets the deployments for which `exists` is false.
   void forget_unless(const std::function<bool(const DeploymentKey&)>& exists);
   // Writes the breakers of these deployments and the outcomes of the creates tried.
@@ -88,7 +88,7 @@ class HealthBoard {
   void open(Entry& entry, Time now);
   static void decide(Entry& entry, Time now, Breaker breaker);
   // Changes an entry and reports a resulting verdict to the callback.
-  void judge(const DeploymentKey& deployment, const std::function<void(Entry&)>& change);
+  void update(const DeploymentKey& deployment, const std::function<void(Entry&)>& change);
 
   const Clock& clock_;
   std::function<void(const DeploymentKey&, const Verdict&)> callback_;

@@ -12,7 +12,7 @@ constexpr std::chrono::seconds kBackendGrace{60};
 
 }  // namespace
 
-bool worth_another(ErrorCode code) {
+bool can_fail_over(ErrorCode code) {
   switch (code) {
     case ErrorCode::rate_limited:
     case ErrorCode::no_capacity:

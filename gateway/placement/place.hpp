@@ -22,7 +22,7 @@ struct Placement {
 
 // Whether another deployment may succeed: rate_limited, no_capacity, unavailable and timeout; and
 // not_found and unsupported, which concern one deployment (an image or size it lacks).
-bool worth_another(ErrorCode code);
+bool can_fail_over(ErrorCode code);
 
 // Creates on the first candidate by rank that accepts. Each attempt is limited by its deployment's
 // deadline, all together by fallback.deadline_ms. With hedge_after_ms the next candidate starts

@@ -4,8 +4,8 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/placement/certainty.hpp"
-#include "gateway/placement/unwanted.hpp"
+#include "gateway/placement/backend_failure.hpp"
+#include "gateway/placement/discard_sandbox.hpp"
 
 namespace sandgate {
 namespace {
@@ -15,8 +15,8 @@ constexpr size_t kLongestId = 1024;
 
 // Refused credentials prove that nothing was made, whatever the error's code.
 AttemptOutcome outcome_of(const Error& error) {
-  return is_certain(error) || are_credentials_refused(error) ? AttemptOutcome::failed
-                                                             : AttemptOutcome::unknown;
+  return is_definite_failure(error) || are_credentials_refused(error) ? AttemptOutcome::failed
+                                                                      : AttemptOutcome::unknown;
 }
 
 // Whether rows, indexes and URL paths can hold the id.
@@ -102,7 +102,7 @@ bool Race::start_next() {
     const DeploymentPtr deployment = candidate.deployment;
     if (!board_.admit(deployment->key())) {
       candidate.reject_now("breaker_open");
-      candidate.health = board_.look(deployment->key());
+      candidate.health = board_.health_of(deployment->key());
       continue;
     }
     Account::Slot slot;
@@ -110,7 +110,7 @@ bool Race::start_next() {
     if (deployment->account && !slot) {
       board_.withdrawn(deployment->key());
       candidate.reject_now("account_limit");
-      candidate.account_rest = deployment->account->rest_left();
+      candidate.account_backoff = deployment->account->backoff_left();
       continue;
     }
     auto flight = std::make_shared<Flight>();
@@ -186,7 +186,7 @@ void Race::learn(Flight& flight, const Error& error) {
     return board_.withdrawn(flight.deployment->key());
   board_.failed(flight.deployment->key(), error);
   if (error.retry_after && flight.deployment->account)
-    flight.deployment->account->rest(*error.retry_after);
+    flight.deployment->account->back_off(*error.retry_after);
 }
 
 void Race::record(const FlightPtr& flight) {
@@ -215,7 +215,7 @@ void Race::note_failure(const FlightPtr& flight, const Error& error) {
   attempt.code = error.code;
   // A backend that never can says nothing of one that could not now.
   if (error.code != ErrorCode::unsupported || !placement_.error) placement_.error = error;
-  if (!worth_another(error.code)) stop_ = true;
+  if (!can_fail_over(error.code)) stop_ = true;
   log::info("create attempt failed", {{"sandbox", spec_.sandbox_id},
                                       {"deployment", flight->deployment->name},
                                       {"code", to_string(error.code)},
@@ -236,7 +236,7 @@ void Race::give_up_overdue(Steady::time_point now) {
 void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
   auto work = [deployment, backend_id = std::move(backend_id),
                ours = spec_.sandbox_id]() -> Task<void> {
-    auto ending = end_unwanted(deployment, backend_id, ours);
+    auto ending = discard_sandbox(deployment, backend_id, ours);
     const auto outcome = co_await attempt_within(kKillPatience, std::move(ending));
     // The reaper kills what this does not.
     if (std::holds_alternative<Error>(outcome))

@@ -78,7 +78,7 @@ void Replay::add(const RecordedRequest& request) {
   ++(request.deployment.empty() ? report_.nowhere : report_.deployments[request.deployment]).before;
   EffectiveRequest asked;
   try {
-    asked = merge(draft_, request.wishes);
+    asked = merge(draft_, request.overrides);
   } catch (const Error&) {
     ++report_.refused;
     if (report_.left.size() < ReplayReport::kExamples) report_.left.push_back(request.sandbox);

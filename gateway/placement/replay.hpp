@@ -14,7 +14,7 @@ namespace sandgate {
 struct RecordedRequest {
   std::string sandbox;  // its id, the seed of weighted draws
   Time at;
-  Json wishes = Json::object();  // its body's overrides
+  Json overrides = Json::object();  // its body's overrides
   bool restore = false;  // of a snapshot on `snapshot_deployment`
   std::string snapshot_deployment;
   std::map<std::string, Health, std::less<>> health;  // by candidate deployment, at the time

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/core/ids.hpp"
-#include "registry/tighten.hpp"
+#include "registry/effective_request.hpp"
 
 namespace sandgate {
 

@@ -9,7 +9,7 @@ namespace {
 constexpr const char* kBreakersChannel = "breakers";
 
 // A late verdict may be older than the stored one.
-constexpr char kTellBreaker[] = R"sql(
+constexpr char kPublishBreaker[] = R"sql(
   INSERT INTO deployment_breaker AS known (deployment, state, open_until, cooldown_seconds,
     decided_at)
   VALUES ($1, $2, $3::timestamptz, $4, $5::timestamptz)
@@ -33,11 +33,11 @@ bool SharedBreakers::is_shared(const DeploymentKey& deployment) const {
   return found && found->descriptor.machine.empty();
 }
 
-Task<void> SharedBreakers::tell(DeploymentKey deployment, Verdict verdict) {
+Task<void> SharedBreakers::publish(DeploymentKey deployment, Verdict verdict) {
   if (!is_shared(deployment)) co_return;
   const std::string key = deployment.text();
   auto write = [key, verdict](pqxx::work& tx) {
-    tx.exec_params(kTellBreaker, key, std::string(to_string(verdict.breaker)),
+    tx.exec_params(kPublishBreaker, key, std::string(to_string(verdict.breaker)),
                    to_rfc3339(verdict.open_until), verdict.cooldown.count(),
                    to_rfc3339(verdict.at));
     tx.exec(kForgetBreakers);

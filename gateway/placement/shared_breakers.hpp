@@ -17,7 +17,7 @@ class SharedBreakers {
       : database_(database), deployments_(deployments), board_(board) {}
 
   // Publishes a verdict of this board; logs failures.
-  Task<void> tell(DeploymentKey deployment, Verdict verdict);
+  Task<void> publish(DeploymentKey deployment, Verdict verdict);
   // Adopts the published verdicts. Throws when the database does not answer.
   Task<void> read();
 

@@ -25,7 +25,7 @@ std::optional<Error> refusal_of(const OpenPort& port, const PresentedTokens& pre
 // authenticated.
 Task<Error> told_of(Error refusal, SandboxAccess& access, const OpenPort& port,
                     const SandboxId& sandbox) {
-  auto judging = access.judge(port.tenant, sandbox, not_open());
+  auto judging = access.translate_failure(port.tenant, sandbox, not_open());
   const Error told = co_await std::move(judging);
   co_return says_ended(told) ? not_open() : refusal;
 }

@@ -1,7 +1,7 @@
 #include "gateway/ports/port_store.hpp"
 
 #include "gateway/core/statement.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 
 namespace sandgate::ports {
 namespace {

@@ -37,7 +37,7 @@ class SandboxAccess {
   // The error to report for a failed call on a sandbox: a broken connection or a missing object
   // becomes the conflict that open() would throw when the sandbox has ended or was paused. Any
   // other failure is returned unchanged.
-  virtual Task<Error> judge(TenantId tenant, SandboxId id, Error failure) = 0;
+  virtual Task<Error> translate_failure(TenantId tenant, SandboxId id, Error failure) = 0;
 
   // Whether the sandbox is paused, as far as that is known. Cheap enough to ask every second;
   // throws nothing.
@@ -55,27 +55,28 @@ inline bool says_ended(const Error& error) {
          (*state == "stopping" || *state == "stopped" || *state == "failed");
 }
 
-// Awaits a call on an open sandbox. Throws the error that judge() returns for a failure.
+// Awaits a call on an open sandbox. Throws the error that translate_failure() returns for a
+// failure.
 template <class T>
-Task<T> judged(const OpenSandbox& box, Task<T> call) {
+Task<T> translate_failures(const OpenSandbox& box, Task<T> call) {
   auto outcome = co_await attempt(std::move(call));
   if (auto* failure = std::get_if<Error>(&outcome)) {
-    auto judging = box.access->judge(box.tenant, box.id, std::move(*failure));
-    const Error told = co_await std::move(judging);
+    auto translating = box.access->translate_failure(box.tenant, box.id, std::move(*failure));
+    const Error told = co_await std::move(translating);
     throw told;
   }
   co_return std::get<0>(std::move(outcome));
 }
 
-// The next event of a process. Throws as judged(), and Error(unavailable) when the output ends
-// before the process.
+// The next event of a process. Throws as translate_failures(), and Error(unavailable) when the
+// output ends before the process.
 inline Task<ProcessEvent> next_event(const OpenSandbox& box, ProcessStream& process) {
   auto waiting = [](ProcessStream& of) -> Task<ProcessEvent> {
     auto event = co_await of.next();
     if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
     co_return std::move(*event);
   };
-  return judged(box, waiting(process));
+  return translate_failures(box, waiting(process));
 }
 
 }  // namespace sandgate

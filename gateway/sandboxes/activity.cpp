@@ -101,7 +101,7 @@ Task<void> Activity::flush(bool all) {
     log::warn("activity was not written", {{"reason", error->what()}});
 }
 
-Task<void> Activity::tell(std::vector<SandboxId> ids) {
+Task<void> Activity::flush_now(std::vector<SandboxId> ids) {
   std::vector<Due> due;
   {
     const auto now = Steady::now();

@@ -29,9 +29,9 @@ class Activity : public std::enable_shared_from_this<Activity> {
   // Writes the last use of these sandboxes at once, except rows that somebody has locked: those are
   // written by flush(). Every replica does so on request, before a sandbox is paused or ended for
   // idleness. Throws Error(unavailable) when the database did not take it.
-  Task<void> tell(std::vector<SandboxId> ids);
+  Task<void> flush_now(std::vector<SandboxId> ids);
   // NOTIFY channel of that request; the payload is a sandbox id.
-  static constexpr char kAsked[] = "idle_sandboxes";
+  static constexpr char kFlushChannel[] = "idle_sandboxes";
 
   // Writes the uses that are due, or all unwritten ones. Logs failures and retries them later.
   Task<void> flush(bool all = false);

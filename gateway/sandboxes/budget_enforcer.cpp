@@ -2,7 +2,7 @@
 
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
-#include "gateway/placement/certainty.hpp"
+#include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 
 namespace sandgate {
@@ -20,47 +20,47 @@ constexpr int kReadInARound = 500;  // rows; the rest in the next ones, the most
 
 Task<size_t> BudgetEnforcer::enforce() {
   const size_t count = co_await begin();
-  co_await errands_.rest();
+  co_await work_queue_.drain();
   co_return count;
 }
 
 Task<size_t> BudgetEnforcer::begin() {
-  auto looking = look();
+  auto looking = begin_with_database();
   const auto outcome = co_await attempt(std::move(looking));
   const auto* error = std::get_if<Error>(&outcome);
   if (!error) co_return std::get<size_t>(outcome);
   if (error->code != ErrorCode::unavailable) throw *error;
-  co_return end_uncovered();
+  co_return begin_without_database();
 }
 
-Task<size_t> BudgetEnforcer::look() {
-  auto halts = co_await budgets_.extend(parts_.database);
+Task<size_t> BudgetEnforcer::begin_with_database() {
+  auto halts = co_await budgets_.renew(parts_.database);
   const size_t count = halts.size();
   auto begin_one = [this](Halt halt) -> Task<void> {
     if (halt.action == OnExceeded::kill)
       co_await end_charge(std::move(halt));
     else
-      send(halt.tenant, halt.sandbox, [this, halt] { return stop(halt); });
+      post(halt.tenant, halt.sandbox, [this, halt] { return stop(halt); });
   };
   co_await for_each_concurrent(std::move(halts), kEndsAtOnce, begin_one);
-  auto reading = budgets_.covers(parts_.database);
-  auto covers = co_await std::move(reading);
-  const auto known = std::make_shared<const std::vector<Cover>>(std::move(covers));
+  auto reading = budgets_.deadlines(parts_.database);
+  auto deadlines = co_await std::move(reading);
+  const auto known = std::make_shared<const std::vector<BudgetDeadline>>(std::move(deadlines));
   {
     const std::lock_guard lock(mutex_);
-    covers_ = known;
+    deadlines_ = known;
   }
-  auto knowing = get_to_know(known);
+  auto knowing = warm_cache(known);
   co_await std::move(knowing);
   co_return count;
 }
 
-void BudgetEnforcer::send(const TenantId& tenant, const SandboxId& id,
+void BudgetEnforcer::post(const TenantId& tenant, const SandboxId& id,
                           std::function<Task<void>()> work) {
-  errands_.send("tenant/" + tenant.value, "stop/" + id.value, std::move(work));
+  work_queue_.post("tenant/" + tenant.value, "stop/" + id.value, std::move(work));
 }
 
-// However long the backends take for the others in its line, it is charged no longer.
+// However long the backends take for the others in its queue, it is charged no longer.
 Task<void> BudgetEnforcer::end_charge(Halt halt) {
   if (parts_.outage && parts_.outage->has(halt.sandbox)) co_return;
   auto work = [this, id = halt.sandbox](pqxx::work& tx) {
@@ -71,44 +71,45 @@ Task<void> BudgetEnforcer::end_charge(Halt halt) {
   auto writing = parts_.database.run(std::move(work));
   const auto stopping = co_await std::move(writing);
   if (!stopping) co_return;
-  parts_.cache.forget(halt.sandbox);
+  parts_.cache.invalidate(halt.sandbox);
   log::info("a sandbox is ended with its budget",
             {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
-  send(halt.tenant, halt.sandbox,
-       [this, record = *stopping]() -> Task<void> { co_await lifecycle_.bring_down(record); });
+  post(halt.tenant, halt.sandbox,
+       [this, record = *stopping]() -> Task<void> { co_await lifecycle_.finish_stopping(record); });
 }
 
-Task<void> BudgetEnforcer::get_to_know(Covers covers) {
+Task<void> BudgetEnforcer::warm_cache(Deadlines deadlines) {
   int read = 0;
-  for (const Cover& cover : *covers) {
-    if (parts_.cache.last_seen(cover.sandbox)) continue;
+  for (const BudgetDeadline& deadline : *deadlines) {
+    if (parts_.cache.last_seen(deadline.sandbox)) continue;
     if (++read > kReadInARound) co_return;
-    auto finding = lifecycle_.find(cover.tenant, cover.sandbox);
+    auto finding = lifecycle_.find(deadline.tenant, deadline.sandbox);
     co_await attempt(std::move(finding));
   }
 }
 
-BudgetEnforcer::Covers BudgetEnforcer::covers() const {
+BudgetEnforcer::Deadlines BudgetEnforcer::deadlines() const {
   const std::lock_guard lock(mutex_);
-  return covers_;
+  return deadlines_;
 }
 
-size_t BudgetEnforcer::end_uncovered() {
-  const Covers known = covers();
+size_t BudgetEnforcer::begin_without_database() {
+  const Deadlines known = deadlines();
   const Time now = parts_.clock.now();
   size_t count = 0;
   for (; count < known->size() && (*known)[count].until < now + kLastRounds; ++count) {
-    const Cover& cover = (*known)[count];
-    send(cover.tenant, cover.sandbox, [this, cover, known, now] { return end(cover, known, now); });
+    const BudgetDeadline& deadline = (*known)[count];
+    post(deadline.tenant, deadline.sandbox,
+         [this, deadline, known, now] { return end(deadline, known, now); });
   }
   return count;
 }
 
-Task<void> BudgetEnforcer::end(Cover cover, Covers known, Time asked) {
-  if (covers() != known) co_return;  // the database was asked meanwhile
+Task<void> BudgetEnforcer::end(BudgetDeadline deadline, Deadlines known, Time asked) {
+  if (deadlines() != known) co_return;  // the database was asked meanwhile
   log::info("a sandbox is ended with what is set aside for it: the database is away",
-            {{"sandbox", cover.sandbox.value}, {"budget", cover.budget}});
-  auto killing = lifecycle_.kill(cover.tenant, cover.sandbox, asked, kBudget);
+            {{"sandbox", deadline.sandbox.value}, {"budget", deadline.budget}});
+  auto killing = lifecycle_.kill(deadline.tenant, deadline.sandbox, asked, kBudget);
   co_await std::move(killing);
 }
 
@@ -145,7 +146,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   log::warn("a sandbox was not paused when its budget ended",
             {{"sandbox", halt.sandbox.value}, {"reason", error->what()}});
   // A pause that may still succeed is retried while there is money; then the limit prevails.
-  if (is_hopeless(*error)) co_return false;
+  if (is_permanent_failure(*error)) co_return false;
   if (!money_ends) co_return true;
   const auto now = co_await lifecycle_.get(halt.tenant, halt.sandbox);
   co_return now->record.state != SandboxState::running;
@@ -153,7 +154,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
 
 // Whether another gateway, or this one's reaper, may still pause it.
 Task<bool> BudgetEnforcer::may_yet_be_paused(SandboxId id) {
-  auto read = [id](pqxx::work& tx) { return sandbox_rows::tries_put_off(tx, id); };
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::count_postponed(tx, id); };
   auto reading = parts_.database.run(std::move(read));
   const int tries = co_await std::move(reading);
   co_return tries < kBudgetPauseTries;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "billing/budgets.hpp"
-#include "gateway/sandboxes/errands.hpp"
+#include "gateway/sandboxes/keyed_work_queue.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
@@ -22,7 +22,7 @@ class BudgetEnforcer {
         lifecycle_(lifecycle),
         parts_(lifecycle.parts()),
         pause_(std::move(pause)),
-        errands_(parts_.executor) {}
+        work_queue_(parts_.executor) {}
 
   // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop. A
   // sandbox that its backend cannot pause is killed; if the backend refuses for now, it is killed
@@ -37,17 +37,17 @@ class BudgetEnforcer {
   Task<size_t> begin();
 
  private:
-  using Covers = std::shared_ptr<const std::vector<Cover>>;
+  using Deadlines = std::shared_ptr<const std::vector<BudgetDeadline>>;
 
-  Task<size_t> look();  // begin() with the database
+  Task<size_t> begin_with_database();
   // Has what the cache must know to end them without the database read into it.
-  Task<void> get_to_know(Covers covers);
-  Covers covers() const;
-  size_t end_uncovered();  // begin() without the database
-  Task<void> end(Cover cover, Covers known, Time asked);
+  Task<void> warm_cache(Deadlines deadlines);
+  Deadlines deadlines() const;
+  size_t begin_without_database();
+  Task<void> end(BudgetDeadline deadline, Deadlines known, Time asked);
   // Ends the charge of one to kill, and the sandbox in the background.
   Task<void> end_charge(Halt halt);
-  void send(const TenantId& tenant, const SandboxId& id, std::function<Task<void>()> work);
+  void post(const TenantId& tenant, const SandboxId& id, std::function<Task<void>()> work);
   Task<void> stop(Halt halt);  // one to pause
   // True when nothing has to be killed: the sandbox is paused, or may yet be.
   Task<bool> paused(Halt halt, CachedSandboxPtr known);
@@ -58,8 +58,8 @@ class BudgetEnforcer {
   const Lifecycle::Parts& parts_;  // the lifecycle's
   Pause pause_;
   mutable std::mutex mutex_;
-  Covers covers_ = std::make_shared<const std::vector<Cover>>();  // as last read
-  Errands errands_;
+  Deadlines deadlines_ = std::make_shared<const std::vector<BudgetDeadline>>();  // as last read
+  KeyedWorkQueue work_queue_;
 };
 
 }  // namespace sandgate

@@ -46,7 +46,7 @@ void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox,
 }
 
 void BudgetGuard::extend(pqxx::work& tx, const SandboxRecord& sandbox) {
-  budgets_.lengthen(tx, from_now(sandbox));
+  budgets_.extend_reservation(tx, from_now(sandbox));
 }
 
 void BudgetGuard::release(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }

@@ -36,7 +36,7 @@ std::shared_ptr<void> CachedAccess::use(const SandboxRecord& record) {
 }
 
 CachedSandboxPtr CachedAccess::known_awake(const TenantId& tenant, const SandboxId& id) {
-  if (lifecycle_.settling().is_marked(id)) return nullptr;
+  if (lifecycle_.transitions().is_marked(id)) return nullptr;
   auto known = lifecycle_.peek(tenant, id);
   return known && !waits_for_use(known->record) ? known : nullptr;
 }
@@ -44,7 +44,7 @@ CachedSandboxPtr CachedAccess::known_awake(const TenantId& tenant, const Sandbox
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
   const auto limit = std::chrono::steady_clock::now() + kWakePatience;
   for (;;) {
-    co_await lifecycle_.settling().until_unmarked(id);
+    co_await lifecycle_.transitions().wait_until_unmarked(id);
     auto known = co_await lifecycle_.get(*caller.tenant, id);
     if (!waits_for_use(known->record) || !may_wake(caller)) co_return known;
     if (std::chrono::steady_clock::now() > limit) throw is_being_changed();
@@ -86,15 +86,15 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
                         .can_pause = deployment->descriptor.can(Verb::pause)};
 }
 
-Task<Error> CachedAccess::judge(TenantId tenant, SandboxId id, Error failure) {
-  return lifecycle_.judge(std::move(tenant), std::move(id), std::move(failure));
+Task<Error> CachedAccess::translate_failure(TenantId tenant, SandboxId id, Error failure) {
+  return lifecycle_.translate_failure(std::move(tenant), std::move(id), std::move(failure));
 }
 
 Task<bool> CachedAccess::is_paused(TenantId tenant, SandboxId id) {
   auto known = lifecycle_.peek(tenant, id);
   if (!known) {
     // Those who wait for the same sandbox share the read.
-    auto looking = lifecycle_.settling().look_again(std::move(id));
+    auto looking = lifecycle_.transitions().poll(std::move(id));
     auto outcome = co_await attempt(std::move(looking));
     if (auto* found = std::get_if<CachedSandboxPtr>(&outcome)) known = std::move(*found);
   }

@@ -12,7 +12,7 @@ class CachedAccess : public SandboxAccess {
       : lifecycle_(lifecycle), pausing_(lifecycle), activity_(std::move(activity)) {}
 
   Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
-  Task<Error> judge(TenantId tenant, SandboxId id, Error failure) override;
+  Task<Error> translate_failure(TenantId tenant, SandboxId id, Error failure) override;
   Task<bool> is_paused(TenantId tenant, SandboxId id) override;
   Task<void> report_gone(SandboxId id, std::string detail) override;
 

@@ -5,7 +5,7 @@
 
 #include "gateway/core/ids.hpp"
 #include "providers/gateways_passed.hpp"
-#include "registry/tighten.hpp"
+#include "registry/effective_request.hpp"
 
 namespace sandgate {
 
@@ -25,7 +25,7 @@ struct CreateOrder {
   std::string request_id;  // seed of weighted draws
   // Variables beyond the profile's, from the body or the snapshot; copies inherit them.
   std::map<std::string, std::string> env;
-  Json wishes = Json::object();  // the body's overrides; copies inherit them
+  Json overrides = Json::object();  // the body's overrides; copies inherit them
   std::string scope_key;  // a session's id or scope_key_of(); a second create of it is a conflict
   std::string snapshot_backend_id;  // with request.snapshot: the backend's id of it
   std::string key;  // id of the caller's API key; empty: none

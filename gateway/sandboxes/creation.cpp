@@ -6,8 +6,8 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/placement/discard_sandbox.hpp"
 #include "gateway/placement/rank.hpp"
-#include "gateway/placement/unwanted.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"
 
 namespace sandgate {
@@ -85,19 +85,19 @@ Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision de
 
 // A refusal after the backend call wastes a sandbox, so the row comes first where that is expensive
 // (a disk to copy) or visible (a scope's only sandbox, secrets given to it).
-bool Creation::may_come_first() const {
+bool Creation::may_be_optimistic() const {
   return orphans_are_free(decision_) && order_.scope_key.empty() &&
          order_.snapshot_backend_id.empty() && order_.request.profile.secrets.empty();
 }
 
-bool Creation::leave_out_unpaid(const Error& refusal) {
-  if (!decision_.attempts.empty() || !reject_unpaid(parts_, decision_, record_, refusal))
+bool Creation::drop_unaffordable(const Error& refusal) {
+  if (!decision_.attempts.empty() || !reject_unaffordable(parts_, decision_, record_, refusal))
     return false;
   rank(decision_.requirements, order_.request_id, decision_.candidates);
   return true;
 }
 
-Task<void> Creation::announce() {
+Task<void> Creation::write_intention() {
   // The transaction may run after the caller gave up, so it shares ownership of this object.
   auto write = [self = shared_from_this()](pqxx::work& tx) {
     // The later commit of the running row, which is durable, makes this one durable too.
@@ -105,36 +105,37 @@ Task<void> Creation::announce() {
     SandboxRecord intention = self->record_;
     self->reserved_ = self->write_row(tx, self->decision_, intention);
   };
-  while (!announced_) {
+  while (!has_intention_) {
     const auto outcome = co_await attempt(parts_.database.run(write));
     const auto* refusal = std::get_if<Error>(&outcome);
-    if (refusal && !leave_out_unpaid(*refusal)) throw *refusal;
-    announced_ = !refusal;
+    if (refusal && !drop_unaffordable(*refusal)) throw *refusal;
+    has_intention_ = !refusal;
   }
 }
 
 Task<SandboxRecord> Creation::run() {
-  const auto head_start =
-      may_come_first() ? parts_.head_starts->take(order_.tenant, record_.id) : nullptr;
-  if (!head_start) co_await announce();
+  const auto optimistic =
+      may_be_optimistic() ? parts_.optimistic_creates->take(order_.tenant, record_.id) : nullptr;
+  if (!optimistic) co_await write_intention();
   placing_since_ = std::chrono::steady_clock::now();
   const Error another(ErrorCode::unavailable, "the backend answered with another's sandbox");
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   for (;;) {
     Decision open = rest();
     CreateSpec wanted = spec();
-    if (head_start && decision_.attempts.empty()) ahead_ = write_ahead(wanted, executor);
+    if (optimistic && decision_.attempts.empty())
+      speculative_ = try_speculative_insert(wanted, executor);
     Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
-    if (ahead_) ahead_->answer(placement.placed);
+    if (speculative_) speculative_->answer(placement.placed);
     if (!placement.placed) {
       const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
-      if (!announced_) co_await announce();
+      if (!has_intention_) co_await write_intention();
       co_await give_up(error);
       throw error;
     }
-    auto kept = co_await keep(*placement.placed);
+    auto kept = co_await write_result(*placement.placed);
     if (kept) co_return std::move(*kept);
     refuse(*placement.placed, another);
   }
@@ -202,7 +203,7 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   return record;
 }
 
-Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
+Task<std::optional<SandboxRecord>> Creation::write_result(const Placed& placed) {
   const SandboxRecord wanted = placed_record(placed);
   Error reason(ErrorCode::conflict, "the sandbox was ended while it was being created");
   for (int tries = 1; tries <= kKeepTries; ++tries) {
@@ -211,24 +212,24 @@ Task<std::optional<SandboxRecord>> Creation::keep(const Placed& placed) {
     auto outcome = co_await attempt(std::move(writing));
     if (auto* written = std::get_if<std::optional<SandboxRecord>>(&outcome)) {
       if (!*written) break;
-      parts_.cache.remember(**written, mark);
+      parts_.cache.store(**written, mark);
       co_return **written;
     }
     reason = std::get<Error>(outcome);
     if (sandbox_rows::is_taken(reason)) co_return std::nullopt;
     // Without a committed intention no other party knows the sandbox: report the failure at once.
-    if (reason.code != ErrorCode::unavailable || !announced_) break;
+    if (reason.code != ErrorCode::unavailable || !has_intention_) break;
     if (tries < kKeepTries) co_await sleep_for(kKeepPause);
   }
-  given_up_ = true;
-  if (is_refusal(reason.code)) parts_.head_starts->refused(order_.tenant);
-  if (reason.code == ErrorCode::unavailable) parts_.head_starts->not_written();
+  abandoned_ = true;
+  if (is_refusal(reason.code)) parts_.optimistic_creates->refused(order_.tenant);
+  if (reason.code == ErrorCode::unavailable) parts_.optimistic_creates->not_written();
   co_await undo(placed, reason);
   throw reason;
 }
 
 Task<void> Creation::undo(const Placed& placed, const Error& reason) {
-  // Limits that a create meets after its head start are the tenant's affair.
+  // Limits that a create meets after its backend was called are the tenant's affair.
   (is_refusal(reason.code) ? log::debug : log::warn)(
       "a new sandbox is not kept", {{"sandbox", record_.id.value}, {"reason", reason.what()}});
   const bool unknown = reason.code == ErrorCode::unavailable && parts_.outage;
@@ -238,18 +239,18 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
                          .reason = "failed",
                          .failure = SandboxFailure{"unavailable", reason.what()}};
   if (unknown) {
-    auto remembering = parts_.outage->remember(intention);
+    auto remembering = parts_.outage->append(intention);
     co_await attempt(std::move(remembering));
-    parts_.cache.forget(record_.id);
+    parts_.cache.invalidate(record_.id);
   }
-  auto ending = end_unwanted(placed.deployment, placed.sandbox.backend_id, record_.id.value);
+  auto ending = discard_sandbox(placed.deployment, placed.sandbox.backend_id, record_.id.value);
   const auto ended = co_await attempt_within(kLateKillPatience, std::move(ending));
   const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.
   if (!unknown || !nothing_else_made(decision_.attempts)) co_return;
   if (error && error->code != ErrorCode::not_found) co_return;
   intention.gone_at = parts_.clock.now();
-  auto noting = parts_.outage->remember(std::move(intention));
+  auto noting = parts_.outage->append(std::move(intention));
   co_await attempt(std::move(noting));
 }
 

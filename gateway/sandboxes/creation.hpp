@@ -4,7 +4,7 @@
 
 #include "gateway/sandboxes/insert_sandbox.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
-#include "gateway/sandboxes/row_ahead.hpp"
+#include "gateway/sandboxes/speculative_insert.hpp"
 #include "registry/secret_store.hpp"
 
 namespace sandgate {
@@ -27,11 +27,11 @@ class Creation : public std::enable_shared_from_this<Creation> {
 
  private:
   // Whether the backend may be called before anything is committed.
-  bool may_come_first() const;
+  bool may_be_optimistic() const;
   // Commits the intention. Leaves out candidates that budgets cannot pay for while others are left,
   // else throws the refusal.
-  Task<void> announce();
-  bool leave_out_unpaid(const Error& refusal);  // false: nothing changed
+  Task<void> write_intention();
+  bool drop_unaffordable(const Error& refusal);  // false: nothing changed
   CreateSpec spec() const;
   // The decision without the candidates, attempts and time used up so far.
   Decision rest() const;
@@ -39,7 +39,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Writes the row of a created sandbox. Empty when the backend's id belongs to another sandbox,
   // which is left alone. Throws when somebody ended the sandbox meanwhile or the database does not
   // answer; the backend's sandbox is killed then.
-  Task<std::optional<SandboxRecord>> keep(const Placed& placed);
+  Task<std::optional<SandboxRecord>> write_result(const Placed& placed);
   // Counts an answer with another sandbox's id as the backend's failure.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
@@ -50,9 +50,9 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Its transactions (creation_rows.cpp).
   // Starts writing the row while the backend creates `wanted`, on the create's executor. Null when
   // the answer cannot be foreseen or no connection may be held.
-  std::shared_ptr<RowAhead> write_ahead(const CreateSpec& wanted,
-                                        const asio::any_io_executor& executor);
-  // One try of keep(), by the shortest path available.
+  std::shared_ptr<SpeculativeInsert> try_speculative_insert(const CreateSpec& wanted,
+                                                            const asio::any_io_executor& executor);
+  // One try of write_result(), by the shortest path available.
   Task<std::optional<SandboxRecord>> write(SandboxRecord placed);
   std::optional<SandboxRecord> write_placed(pqxx::work& tx, const SandboxRecord& placed);
   // Checks scope, limits and budgets and inserts the row in `record`'s state. True when a budget
@@ -66,19 +66,19 @@ class Creation : public std::enable_shared_from_this<Creation> {
   void lock_candidates(pqxx::work& tx, const Decision& decision);  // throws if one is gone
   sandbox_rows::NewRow new_row(const Decision& decision, const SandboxRecord& record) const;
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
-  void check_wanted() const;  // throws once the create was given up
+  void check_not_abandoned() const;  // throws once the create was given up
 
   const Lifecycle::Parts& parts_;
   CreateOrder order_;
   Decision decision_;
   SandboxRecord record_;
-  sandbox_secrets::Bound secrets_;
+  sandbox_secrets::BoundSecrets secrets_;
   std::chrono::steady_clock::time_point placing_since_;
-  bool announced_ = false, reserved_ = false;  // of a committed intention
-  std::shared_ptr<RowAhead> ahead_;  // for the first backend answer
+  bool has_intention_ = false, reserved_ = false;  // of a committed intention
+  std::shared_ptr<SpeculativeInsert> speculative_;  // for the first backend answer
   bool asked_ = false;  // the single-statement insert was sent
   std::atomic<bool> is_outdated_{false};
-  std::atomic<bool> given_up_{false};  // no row may be written any more
+  std::atomic<bool> abandoned_{false};  // no row may be written any more
 };
 
 }  // namespace sandgate

@@ -11,8 +11,8 @@ constexpr std::chrono::minutes kUntilRunning{2};
 // The run begins, and is rated, somewhat later than its cost is reserved.
 RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
                        int64_t ttl_seconds, Time at, const std::string& currency) {
-  return most_to_set_aside(prices, scope, size, at, kUntilRunning,
-                           std::chrono::seconds(ttl_seconds), currency);
+  return estimate_new_run(prices, scope, size, at, kUntilRunning, std::chrono::seconds(ttl_seconds),
+                          currency);
 }
 
 // Refers to its arguments.
@@ -50,8 +50,8 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
   return highest;
 }
 
-bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const SandboxRecord& wanted,
-                   const Error& refusal) {
+bool reject_unaffordable(const Lifecycle::Parts& parts, Decision& decision,
+                         const SandboxRecord& wanted, const Error& refusal) {
   if (refusal.code != ErrorCode::budget_exceeded) return false;
   const auto left = Decimal::parse_printed(refusal.details.value("remaining", ""));
   const std::string currency = refusal.details.value("currency", "");

@@ -8,8 +8,8 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
                              const SandboxRecord& wanted);
 // Rejects the candidates that are too dear for what a budget's refusal says is left in it. False
 // when there are none, or no others.
-bool reject_unpaid(const Lifecycle::Parts& parts, Decision& decision, const SandboxRecord& wanted,
-                   const Error& refusal);
+bool reject_unaffordable(const Lifecycle::Parts& parts, Decision& decision,
+                         const SandboxRecord& wanted, const Error& refusal);
 // The highest charge of the run on the deployment where it was placed.
 RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed);
 

@@ -5,7 +5,7 @@
 #include "gateway/sandboxes/creation_charge.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/scopes.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 #include "registry/secret_store.hpp"
 
 // The transactions of a create.
@@ -49,7 +49,7 @@ sandbox_rows::NewRow Creation::new_row(const Decision& decision,
   if (parts_.cipher) env = given_env::sealed(*parts_.cipher, record_.id, order_.env);
   return {.decision = decision,
           .lease = deadline + kLeaseSlack,
-          .wishes = order_.wishes,
+          .overrides = order_.overrides,
           .scope_key = order_.scope_key,
           .sealed_env = std::move(env),
           .own = price_scope_of(parts_.deployments, record).own};
@@ -58,7 +58,7 @@ sandbox_rows::NewRow Creation::new_row(const Decision& decision,
 // The insert statements themselves check limits and budgets.
 bool Creation::has_nothing_to_lock(const Decision& decision) const {
   return order_.claim.empty() && stored_candidates(decision).empty() &&
-         !parts_.head_starts->has_limits(order_.tenant);
+         !parts_.optimistic_creates->has_limits(order_.tenant);
 }
 
 bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
@@ -73,26 +73,27 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
   if (parts_.cipher && !order_.request.profile.secrets.empty())
-    secrets_ = sandbox_secrets::bind(
-        tx, *parts_.cipher, record_.tenant, record_.id.value, order_.request.profile.secrets,
-        order_.copy.empty() ? sandbox_secrets::Missing::refused : sandbox_secrets::Missing::empty);
+    secrets_ = sandbox_secrets::bind(tx, *parts_.cipher, record_.tenant, record_.id.value,
+                                     order_.request.profile.secrets,
+                                     order_.copy.empty() ? sandbox_secrets::OnMissing::refused
+                                                         : sandbox_secrets::OnMissing::empty);
   return reserved;
 }
 
 // A stalled database server may run the transaction long after the sandbox was ended.
-void Creation::check_wanted() const {
-  if (given_up_) throw Error(ErrorCode::unavailable, "the create was given up");
+void Creation::check_not_abandoned() const {
+  if (abandoned_) throw Error(ErrorCode::unavailable, "the create was given up");
 }
 
 std::optional<SandboxRecord> Creation::write_placed(pqxx::work& tx, const SandboxRecord& placed) {
-  if (!announced_) {
+  if (!has_intention_) {
     // The single-statement insert may have committed although its answer was lost.
     if (const auto found = asked_ ? sandbox_rows::find(tx, placed.id) : std::nullopt)
       return runs_as(*found, placed) ? found : std::nullopt;
     SandboxRecord running = placed;
     const bool reserved = write_row(tx, decision_, running);
     begin_charge(tx, running, reserved);
-    check_wanted();
+    check_not_abandoned();
     return running;
   }
   const bool own = price_scope_of(parts_.deployments, placed).own;
@@ -124,55 +125,55 @@ void Creation::begin_charge(pqxx::work& tx, const SandboxRecord& running, bool r
 
 bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRecord& record) {
   if (has_nothing_to_lock(decision)) {
-    if (auto free = sandbox_rows::insert_free(tx, record, new_row(decision, record))) {
+    if (auto free = sandbox_rows::insert_unlimited(tx, record, new_row(decision, record))) {
       record = std::move(*free);
       return false;
     }
-    parts_.head_starts->note_limits(order_.tenant);
+    parts_.optimistic_creates->note_limits(order_.tenant);
   }
   return write_row(tx, decision, record);
 }
 
-std::shared_ptr<RowAhead> Creation::write_ahead(const CreateSpec& wanted,
-                                                const asio::any_io_executor& executor) {
+std::shared_ptr<SpeculativeInsert> Creation::try_speculative_insert(
+    const CreateSpec& wanted, const asio::any_io_executor& executor) {
   const DeploymentPtr first = decision_.candidates.front().deployment;
   auto foreseen = first->backend->foreseen(wanted);
-  const size_t most = parts_.database.options().connections / RowAhead::kShareHeld;
-  auto leave = parts_.head_starts->hold_connection(order_.tenant, most);
-  if (!foreseen || !leave) return nullptr;
-  auto ahead = std::make_shared<RowAhead>(Placed{first, std::move(*foreseen)});
-  auto write = [self = shared_from_this(), ahead, leave, decision = decision_,
-                placed = placed_record(ahead->foreseen())](pqxx::work& tx) {
+  const size_t most = parts_.database.options().connections / SpeculativeInsert::kConnectionShare;
+  auto permit = parts_.optimistic_creates->hold_connection(order_.tenant, most);
+  if (!foreseen || !permit) return nullptr;
+  auto speculative = std::make_shared<SpeculativeInsert>(Placed{first, std::move(*foreseen)});
+  auto write = [self = shared_from_this(), speculative, permit, decision = decision_,
+                placed = placed_record(speculative->foreseen())](pqxx::work& tx) {
     SandboxRecord running = placed;
     const bool reserved = self->write_running(tx, decision, running);
-    ahead->wait();
+    speculative->wait();
     if (reserved) self->parts_.spend.adjust(tx, running, start_charge(self->parts_, running));
     sandbox_rows::begin(tx, running.id, self->decision_.attempts, self->order_.key);
-    self->check_wanted();
+    self->check_not_abandoned();
     return running;
   };
-  start_ahead(executor, parts_.database, ahead, std::move(write));
-  return ahead;
+  start_speculative_write(executor, parts_.database, speculative, std::move(write));
+  return speculative;
 }
 
 Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
-  if (const auto ahead = std::exchange(ahead_, nullptr)) {
-    auto waiting = ahead->written();
+  if (const auto speculative = std::exchange(speculative_, nullptr)) {
+    auto waiting = speculative->result();
     auto written = co_await std::move(waiting);
     if (written) co_return written;
   }
-  if (!announced_ && has_nothing_to_lock(decision_)) {
+  if (!has_intention_ && has_nothing_to_lock(decision_)) {
     const Time until = parts_.clock.now() + kAtOnceWithin;
     auto at_once = [self = shared_from_this(), placed, until](pqxx::nontransaction& statement) {
-      return sandbox_rows::insert_at_once(statement, placed, self->new_row(self->decision_, placed),
-                                          self->record_.key, until);
+      return sandbox_rows::try_fast_insert(
+          statement, placed, self->new_row(self->decision_, placed), self->record_.key, until);
     };
     asked_ = true;
     auto stating = parts_.database.run_statement(std::move(at_once));
     auto written = co_await std::move(stating);
     if (written) co_return written;
     const bool in_time = parts_.clock.now() < until;
-    if (in_time) parts_.head_starts->note_limits(order_.tenant);
+    if (in_time) parts_.optimistic_creates->note_limits(order_.tenant);
   }
   auto work = [self = shared_from_this(), placed](pqxx::work& tx) {
     return self->write_placed(tx, placed);

@@ -87,7 +87,7 @@ std::optional<SandboxRecord> insert_row(pqxx::transaction_base& tx, const std::s
         Json(record.metadata).dump(), record.ttl_seconds, record.max_ttl_seconds,
         std::string(to_string(record.on_expiry)), record.idle_timeout_seconds,
         std::string(to_string(record.on_idle)), record.auto_resume, row.lease.count(),
-        row.wishes.dump(), row.scope_key, record.profile_id, record.deployment, record.provider,
+        row.overrides.dump(), row.scope_key, record.profile_id, record.deployment, record.provider,
         record.backend_id, record.region, record.charge_per_hour, record.currency,
         sql_array_of(record.other_currencies), std::string(to_string(record.state)), row.own, env,
         more...));
@@ -102,16 +102,16 @@ std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record,
   return insert_row(tx, kSql, record, row);
 }
 
-std::optional<SandboxRecord> insert_free(pqxx::work& tx, const SandboxRecord& record,
-                                         const NewRow& row) {
+std::optional<SandboxRecord> insert_unlimited(pqxx::work& tx, const SandboxRecord& record,
+                                              const NewRow& row) {
   static const std::string kSql =
       "WITH " + insert_unless_limited("true") + " SELECT * FROM inserted";
   return insert_row(tx, kSql, record, row);
 }
 
-std::optional<SandboxRecord> insert_at_once(pqxx::nontransaction& statement,
-                                            const SandboxRecord& running, const NewRow& row,
-                                            const std::string& key, Time until) {
+std::optional<SandboxRecord> try_fast_insert(pqxx::nontransaction& statement,
+                                             const SandboxRecord& running, const NewRow& row,
+                                             const std::string& key, Time until) {
   static const std::string kSql =
       "WITH " + insert_unless_limited("statement_timestamp() < $37::timestamptz") +
       ", metered AS (" +

@@ -18,7 +18,7 @@ namespace sandgate::sandbox_rows {
 struct NewRow {
   const Decision& decision;
   std::chrono::milliseconds lease;  // state creating: time limit of its creator
-  const Json& wishes;  // see wishes_of
+  const Json& overrides;  // see overrides_of
   const std::string& scope_key;  // see scope_key_of
   std::optional<std::string> sealed_env = std::nullopt;  // see given_env
   bool own = false;  // running: on a deployment owned by its tenant
@@ -29,14 +29,14 @@ std::optional<SandboxRecord> insert(pqxx::work& tx, const SandboxRecord& record,
 
 // As insert(), for tenants without limits and budgets. Empty: nothing was written, because the
 // tenant has limits or budgets or the id already has a row.
-std::optional<SandboxRecord> insert_free(pqxx::work& tx, const SandboxRecord& record,
-                                         const NewRow& row);
-// As insert_free(), also opening the meter, as a transaction of its own. Writes only while the
+std::optional<SandboxRecord> insert_unlimited(pqxx::work& tx, const SandboxRecord& record,
+                                              const NewRow& row);
+// As insert_unlimited(), also opening the meter, as a transaction of its own. Writes only while the
 // database's clock is before `until`: a stalled server may run the statement after the caller has
 // given up. `key` is the id of the caller's API key, for the meter.
-std::optional<SandboxRecord> insert_at_once(pqxx::nontransaction& statement,
-                                            const SandboxRecord& running, const NewRow& row,
-                                            const std::string& key, Time until);
+std::optional<SandboxRecord> try_fast_insert(pqxx::nontransaction& statement,
+                                             const SandboxRecord& running, const NewRow& row,
+                                             const std::string& key, Time until);
 
 // For a row inserted as running before its backend answered: adds the attempts and opens the meter.
 // `key` is the id of the caller's API key.

@@ -20,7 +20,7 @@ constexpr size_t kKillsAtOnce = 64;
 // is back within seconds.
 constexpr std::chrono::seconds kKillPauseHere{2}, kKillPauseElsewhere{60};
 constexpr std::chrono::seconds kReadingPatience{1};
-constexpr std::chrono::seconds kTellUnpricedEvery{60};
+constexpr std::chrono::seconds kLogUnpricedEvery{60};
 constexpr std::chrono::seconds kSettlePatience{25};
 constexpr int kDecideTries = 2;  // deployments may change concurrently
 constexpr int kExtendTries = 3;  // the sandbox may be paused and resumed concurrently
@@ -83,9 +83,9 @@ void Lifecycle::warn_of_unpriced(const Decision& decision) {
     ++unpriced_;
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    const int64_t told = unpriced_told_;
-    if (seconds - told < kTellUnpricedEvery.count() && told != 0) return;
-    unpriced_told_ = seconds;
+    const int64_t told = unpriced_logged_;
+    if (seconds - told < kLogUnpricedEvery.count() && told != 0) return;
+    unpriced_logged_ = seconds;
     log::error("no price is known for a deployment", {{"deployment", candidate.deployment->name},
                                                       {"provider", candidate.deployment->provider},
                                                       {"refused", parts_.price_required}});
@@ -97,14 +97,14 @@ Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   for (int tries = kDecideTries;; --tries) {
     Decision decision = explain(order);
     warn_of_unpriced(decision);
-    if (decision.eligible() == 0) throw refusals_.told(order, nothing_eligible(decision));
+    if (decision.eligible() == 0) throw refusal_log_.record(order, nothing_eligible(decision));
     auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
     auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };
     auto creating = uncancelled(std::move(work));
     auto outcome = co_await attempt(std::move(creating));
     if (auto* made = std::get_if<SandboxRecord>(&outcome)) co_return std::move(*made);
     if (!creation->is_outdated() || tries == 1)
-      throw refusals_.told(creation->order(), std::get<Error>(outcome));
+      throw refusal_log_.record(creation->order(), std::get<Error>(outcome));
     // The change that outdated the decision may not have reached this replica yet.
     co_await parts_.deployments.catch_up();
     order = creation->order();
@@ -215,31 +215,31 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
 }
 
 Task<EndResult> Lifecycle::end_without_database(SandboxRecord record, EndIntention intention) {
-  co_await parts_.outage->remember(intention);
-  parts_.cache.forget(record.id);
-  auto killing = kill_while_away(std::move(record), std::move(intention));
+  co_await parts_.outage->append(intention);
+  parts_.cache.invalidate(record.id);
+  auto killing = kill_during_outage(std::move(record), std::move(intention));
   co_return co_await std::move(killing);
 }
 
-Task<EndResult> Lifecycle::kill_while_away(SandboxRecord record, EndIntention intention) {
+Task<EndResult> Lifecycle::kill_during_outage(SandboxRecord record, EndIntention intention) {
   const bool killed = co_await kill_everywhere(std::move(record));
   if (killed) {
     // If this is lost, the reaper kills the sandbox again and books the time between as a loss.
     intention.gone_at = parts_.clock.now();
-    auto noting = parts_.outage->remember(std::move(intention));
+    auto noting = parts_.outage->append(std::move(intention));
     co_await attempt(std::move(noting));
   }
   co_return killed ? EndResult::ended : EndResult::stopping;
 }
 
-Task<EndResult> Lifecycle::bring_down(SandboxRecord stopping) {
+Task<EndResult> Lifecycle::finish_stopping(SandboxRecord stopping) {
   const auto reading = co_await last_reading(stopping);
   co_return co_await finish(std::move(stopping), reading, Try::due);
 }
 
 Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
   const Time now = parts_.clock.now();
-  if (record.on_expiry != EndAction::kill || record.expires_at + kPromptEnd > now)
+  if (record.on_expiry != EndAction::kill || record.expires_at + kEndTolerance > now)
     co_return std::nullopt;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment || record.backend_id.empty()) co_return std::nullopt;
@@ -253,16 +253,16 @@ Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
 
 void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at) {
   const auto ended = sandbox_rows::set_ended(tx, id);
-  if (!ended || gone_at.value_or(parts_.clock.now()) - ended->at < kPromptEnd) return;
+  if (!ended || gone_at.value_or(parts_.clock.now()) - ended->at < kEndTolerance) return;
   losses_.book_late_end(tx, id, ended->backend_id, gone_at);
 }
 
-void Lifecycle::plan_next(pqxx::work& tx, const SandboxRecord& stopping) {
+void Lifecycle::schedule_retry(pqxx::work& tx, const SandboxRecord& stopping) {
   const auto deployment = parts_.deployments.find(stopping.tenant, stopping.deployment);
   const bool is_ours = deployment && !deployment->descriptor.machine.empty();
   if (is_ours && is_elsewhere(stopping.id.value, stopping.backend_id, deployment->descriptor))
-    return sandbox_rows::leave(tx, stopping.id);
-  sandbox_rows::put_off(tx, stopping.id, is_ours ? kKillPauseHere : kKillPauseElsewhere);
+    return sandbox_rows::make_due(tx, stopping.id);
+  sandbox_rows::postpone(tx, stopping.id, is_ours ? kKillPauseHere : kKillPauseElsewhere);
 }
 
 Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::Measured> reading,
@@ -275,11 +275,11 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
     if (killed)
       end_row(tx, stopping.id, gone_at);
     else if (kind == Try::due)
-      plan_next(tx, stopping);
+      schedule_retry(tx, stopping);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
   const bool ended = killed && !std::holds_alternative<Error>(outcome);
-  ended ? parts_.cache.drop(id) : parts_.cache.forget(id);
+  ended ? parts_.cache.evict(id) : parts_.cache.invalidate(id);
   co_return ended ? EndResult::ended : EndResult::stopping;
 }
 
@@ -288,7 +288,7 @@ Task<SandboxRecord> Lifecycle::settled(TenantId tenant, SandboxId id) {
   auto known = co_await get(std::move(tenant), id);
   while (is_on_its_way(known->record.state)) {
     if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);
-    known = co_await settling_.look_again(id);
+    known = co_await transitions_.poll(id);
     if (!known) throw unknown_sandbox(id);
   }
   co_return known->record;
@@ -320,12 +320,12 @@ Task<SandboxRecord> Lifecycle::extend(TenantId tenant, SandboxId id, int64_t ttl
   }
 }
 
-Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds) {
+Task<void> Lifecycle::extend_at_backend(SandboxRecord record, int64_t ttl_seconds) {
   const auto deployment = deployment_of(record);
   const bool waits = waits_paused(record);
   const std::chrono::seconds least(ttl_seconds);
   check_life(record, deployment->descriptor, parts_.clock.now() + least);
-  auto ttl = waits ? kWhilePaused : backend_ttl(least, deployment->descriptor);
+  auto ttl = waits ? kPausedTtl : backend_ttl(least, deployment->descriptor);
   for (;; ttl = least) {
     auto extending = deployment->backend->extend(record.backend_id, ttl);
     const auto outcome = co_await attempt(std::move(extending));
@@ -335,8 +335,8 @@ Task<void> Lifecycle::lengthen_at_backend(SandboxRecord record, int64_t ttl_seco
     if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
     // So is the time that we add: ask again without it.
     if (refusal->code == ErrorCode::invalid && ttl > least) continue;
-    auto judging = judge_refusal(record.tenant, record.id, *refusal);
-    const Error told = co_await std::move(judging);
+    auto translating = translate_refusal(record.tenant, record.id, *refusal);
+    const Error told = co_await std::move(translating);
     throw told;
   }
 }
@@ -348,7 +348,7 @@ Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord recor
   // only ever lengthened, and before the row.
   const bool longer = parts_.clock.now() + std::chrono::seconds(ttl_seconds) > record.expires_at;
   if (longer) {
-    auto lengthening = lengthen_at_backend(record, ttl_seconds);
+    auto lengthening = extend_at_backend(record, ttl_seconds);
     co_await std::move(lengthening);
   }
   const auto mark = parts_.cache.mark_of(id);
@@ -361,16 +361,16 @@ Task<std::optional<SandboxRecord>> Lifecycle::extend_settled(SandboxRecord recor
   auto writing = parts_.database.run(std::move(work));
   const auto extended = co_await std::move(writing);
   if (!extended) {
-    parts_.cache.forget(id);
+    parts_.cache.invalidate(id);
     co_return std::nullopt;
   }
-  parts_.cache.remember(extended->record, mark);
+  parts_.cache.store(extended->record, mark);
   // The backend may have heard of another extend after this one, which the row has before it; and
   // of a pause or resume before it, which has a time of its own.
   const bool met_another =
       extended->before != record.expires_at || extended->record.state != record.state;
   if (longer && met_another) {
-    auto again = lengthen_at_backend(extended->record, ttl_seconds);
+    auto again = extend_at_backend(extended->record, ttl_seconds);
     co_await attempt(std::move(again));
   }
   co_return extended->record;

@@ -10,17 +10,17 @@
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
+#include "gateway/sandboxes/backend_first_ends.hpp"
 #include "gateway/sandboxes/create_order.hpp"
-#include "gateway/sandboxes/end_ahead.hpp"
-#include "gateway/sandboxes/head_starts.hpp"
 #include "gateway/sandboxes/installation.hpp"
+#include "gateway/sandboxes/optimistic_create_limiter.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
-#include "gateway/sandboxes/prompt_ends.hpp"
-#include "gateway/sandboxes/refusals.hpp"
+#include "gateway/sandboxes/refusal_log.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
-#include "gateway/sandboxes/settling.hpp"
+#include "gateway/sandboxes/speculative_end.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 #include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/transition_poller.hpp"
 
 namespace sandgate {
 
@@ -33,8 +33,8 @@ enum class EndResult {
 };
 
 // Creates, extends and ends sandboxes. Each change of state is one transaction. The intention is
-// committed before a backend is called, except where PromptEnds, Creation and extend() call the
-// backend first. Replicas may share one database.
+// committed before a backend is called, except where BackendFirstEnds, Creation and extend() call
+// the backend first. Replicas may share one database.
 class Lifecycle {
  public:
   // The gateway's services, shared with the other classes that change sandboxes.
@@ -52,7 +52,8 @@ class Lifecycle {
     bool price_required = false;  // a deployment of unknown price is not eligible
     const Cipher* cipher = nullptr;  // opens secrets; null: no sandbox gets any
     std::shared_ptr<Installation> installation = std::make_shared<Installation>();
-    std::shared_ptr<HeadStarts> head_starts = std::make_shared<HeadStarts>();
+    std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
+        std::make_shared<OptimisticCreateLimiter>();
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 
@@ -73,15 +74,16 @@ class Lifecycle {
   Task<EndResult> kill(TenantId tenant, SandboxId id, std::optional<Time> asked = std::nullopt,
                        std::string_view reason = kKilled);
   // As kill(), for a sandbox that no response ever named: not even its create is charged.
-  Task<EndResult> end_untold(TenantId tenant, SandboxId id);
+  Task<EndResult> kill_uncharged(TenantId tenant, SandboxId id);
   // Sets the TTL, counted from now. Waits for a pause or resume under way. Throws not_found,
   // conflict (not running or paused), invalid (over the maximum TTL of the profile, or of the
   // backend for one that is to be paused), budget_exceeded, or the backend's error.
   Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
-  // the outage journal while the database is away. `ahead` was begun before and told the counters.
+  // the outage journal while the database is away. `speculative` was begun before and given the
+  // counters.
   Task<void> write_end(SandboxRecord gone, Time at, Meter::Measured counted,
-                       std::shared_ptr<EndAhead> ahead = nullptr,
+                       std::shared_ptr<SpeculativeEnd> speculative = nullptr,
                        std::string_view reason = kKilled);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
   // this process. An end that the backend tells of is recorded as an end, unless nobody asked for
@@ -92,7 +94,7 @@ class Lifecycle {
   // asked for. Nobody can ask the machine. The charge ends at `seen`, or where it is booked to.
   Task<void> note_lost_machine(SandboxId id, Time seen);
   // Whether this process is ending the sandbox and has yet to record the end.
-  bool ends_here(const SandboxId& id) const { return prompt_ends_.has(id); }
+  bool is_ending_here(const SandboxId& id) const { return backend_first_ends_.has(id); }
 
   // Null when there is no such sandbox or another tenant owns it; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
@@ -110,7 +112,7 @@ class Lifecycle {
 
   // Ends a sandbox in state `stopping`: reads its counters, kills it on the backend, then writes
   // the row. When the backend does not answer, postpones the next try. For the reaper.
-  Task<EndResult> bring_down(SandboxRecord stopping);
+  Task<EndResult> finish_stopping(SandboxRecord stopping);
   // What a backend says of the end of a sandbox that is gone; empty: nothing.
   struct KnownEnd {
     Meter::Measured counted;
@@ -129,12 +131,12 @@ class Lifecycle {
   // The backend's counters; empty when it has none or does not answer within a second.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
 
-  // See SandboxAccess::judge().
-  Task<Error> judge(TenantId tenant, SandboxId id, Error failure);
-  // As judge(), for a backend's refusal of an operation on a whole sandbox (pause, extend,
-  // snapshot): not_found becomes the conflict of an ended sandbox, and any other conflict tells the
-  // sandbox's state.
-  Task<Error> judge_refusal(TenantId tenant, SandboxId id, Error failure);
+  // See SandboxAccess::translate_failure().
+  Task<Error> translate_failure(TenantId tenant, SandboxId id, Error failure);
+  // As translate_failure(), for a backend's refusal of an operation on a whole sandbox (pause,
+  // extend, snapshot): not_found becomes the conflict of an ended sandbox, and any other conflict
+  // tells the sandbox's state.
+  Task<Error> translate_refusal(TenantId tenant, SandboxId id, Error failure);
 
   // The deployment that holds the sandbox. Throws Error(unavailable) when it was removed.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
@@ -145,7 +147,7 @@ class Lifecycle {
   // Number of creates that had an enabled candidate of unknown price, whether or not refused.
   uint64_t unpriced() const { return unpriced_; }
 
-  Settling& settling() { return settling_; }
+  TransitionPoller& transitions() { return transitions_; }
 
  private:
   // A cached sandbox as the tenant sees it; null unless it is the tenant's.
@@ -164,31 +166,32 @@ class Lifecycle {
   enum class Try { due, extra };
   Task<EndResult> finish(SandboxRecord stopping, std::optional<Meter::Measured> reading, Try kind);
   // After a try in vain to end the sandbox.
-  void plan_next(pqxx::work& tx, const SandboxRecord& stopping);
+  void schedule_retry(pqxx::work& tx, const SandboxRecord& stopping);
   // Row to `stopping`, then backend, then row to its end.
   Task<EndResult> end_in_steps(SandboxRecord known, Time at, std::string_view reason);
   Task<EndResult> end_without_database(SandboxRecord record, EndIntention intention);
-  // While the database is away, for a sandbox whose end is in the journal: kill_while_away() kills
-  // it and adds to the journal when it was gone, end_again() does so unless it was gone before.
-  Task<EndResult> kill_while_away(SandboxRecord record, EndIntention intention);
+  // While the database is away, for a sandbox whose end is in the journal: kill_during_outage()
+  // kills it and adds to the journal when it was gone, end_again() does so unless it was gone
+  // before.
+  Task<EndResult> kill_during_outage(SandboxRecord record, EndIntention intention);
   Task<EndResult> end_again(SandboxId id);
   // Starts writing the end while the backend ends the sandbox. Null when the backend does not, or
   // when no connection may be held: of the ends under way one holds one.
-  std::shared_ptr<EndAhead> write_ahead(const DeploymentPtr& deployment,
-                                        const SandboxRecord& record, Time at,
-                                        const asio::any_io_executor& executor);
-  // By `ahead`, or (null) in one statement. False: nothing was written, as for a late end, since a
-  // loss has to be booked with it.
-  Task<bool> write_at_once(SandboxId id, Time at, Meter::Measured counted,
-                           std::shared_ptr<EndAhead> ahead);
+  std::shared_ptr<SpeculativeEnd> try_speculative_end(const DeploymentPtr& deployment,
+                                                      const SandboxRecord& record, Time at,
+                                                      const asio::any_io_executor& executor);
+  // By `speculative`, or (null) in one statement. False: nothing was written, as for a late end,
+  // since a loss has to be booked with it.
+  Task<bool> try_write_end(SandboxId id, Time at, Meter::Measured counted,
+                           std::shared_ptr<SpeculativeEnd> speculative);
 
   // After a failure that a death would explain: asks a backend that notices deaths, so that the row
   // tells of it before the sweep.
-  Task<void> look_for_death(TenantId tenant, SandboxId id);
+  Task<void> check_for_death(TenantId tenant, SandboxId id);
   // The row, as `stopped` when this process knows of its end. Empty: not found or unknown.
   Task<std::optional<SandboxRecord>> as_known(TenantId tenant, SandboxId id);
   // A conflict when the sandbox has ended and that may explain the failure; else the failure.
-  Task<Error> judge_end(TenantId tenant, SandboxId id, Error failure);
+  Task<Error> translate_if_ended(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
   // Asks the backend, where it tells of ends; empty also when it does not answer.
   Task<std::optional<KnownEnd>> known_end(SandboxRecord record);
@@ -204,7 +207,7 @@ class Lifecycle {
 
   // These throw what extend() throws.
   void check_ttl(const SandboxRecord& record, int64_t ttl_seconds) const;
-  Task<void> lengthen_at_backend(SandboxRecord record, int64_t ttl_seconds);
+  Task<void> extend_at_backend(SandboxRecord record, int64_t ttl_seconds);
   // The backend, if it is to keep the sandbox longer, then the row; empty when the row has changed
   // state since.
   Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
@@ -213,19 +216,19 @@ class Lifecycle {
 
   Parts parts_;
   Losses losses_;
-  Refusals refusals_;
+  RefusalLog refusal_log_;
   std::atomic<uint64_t> unpriced_{0};
-  std::atomic<int64_t> unpriced_told_{0};  // steady clock, in seconds
-  Settling settling_{parts_.cache, parts_.executor};
-  PromptEnds prompt_ends_;
+  std::atomic<int64_t> unpriced_logged_{0};  // steady clock, in seconds
+  TransitionPoller transitions_{parts_.cache, parts_.executor};
+  BackendFirstEnds backend_first_ends_;
 };
 
 // A backend's end within this time after the end of the charge counts as simultaneous: calls take
 // time, and vendors bill by the second. Between a later end and the charge's lies a loss.
-inline constexpr std::chrono::seconds kPromptEnd{2};
+inline constexpr std::chrono::seconds kEndTolerance{2};
 
 // The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
-inline constexpr std::chrono::seconds kWhilePaused{365 * 24 * 3600};
+inline constexpr std::chrono::seconds kPausedTtl{365 * 24 * 3600};
 
 // Whether the sandbox or snapshot `id` is on the machine (see LocalProvider) of another gateway
 // than the one whose deployment this is. check_is_here() throws Error(unavailable) then.

@@ -7,7 +7,7 @@ namespace sandgate {
 namespace {
 
 bool is_prompt(const Meter::Measured& counted, Time asked) {
-  return counted.sampled_at - asked < kPromptEnd;
+  return counted.sampled_at - asked < kEndTolerance;
 }
 
 }  // namespace
@@ -19,17 +19,18 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, at, known, reason]() -> Task<EndResult> {
-    auto under_way = prompt_ends_.begin(known->record.id);
+    auto under_way = backend_first_ends_.begin(known->record.id);
     const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
     const auto executor = co_await asio::this_coro::executor;
-    const auto ahead =
-        reason == kKilled ? write_ahead(deployment, known->record, at, executor) : nullptr;
-    auto finishing = prompt_ends_.finish(deployment, known->record, parts_.clock);
+    const auto speculative =
+        reason == kKilled ? try_speculative_end(deployment, known->record, at, executor) : nullptr;
+    auto finishing = backend_first_ends_.finish(deployment, known->record, parts_.clock);
     const auto counted = co_await std::move(finishing);
     const bool is_first = counted && counted->sampled_at >= at;
-    if (ahead) ahead->tell(is_first && is_prompt(*counted, at) ? counted : std::nullopt);
+    if (speculative)
+      speculative->set_answer(is_first && is_prompt(*counted, at) ? counted : std::nullopt);
     if (is_first) {
-      co_await write_end(known->record, at, *counted, ahead, reason);
+      co_await write_end(known->record, at, *counted, speculative, reason);
       co_return EndResult::ended;
     }
     if (counted) {
@@ -48,11 +49,11 @@ Task<EndResult> Lifecycle::end_again(SandboxId id) {
   const auto seen = parts_.cache.last_seen(id);
   if (!seen) co_return EndResult::stopping;
   EndIntention again{seen->record.tenant, id, parts_.clock.now(), std::string(kKilled), {}, {}, {}};
-  auto work = [this, seen, again] { return kill_while_away(seen->record, again); };
+  auto work = [this, seen, again] { return kill_during_outage(seen->record, again); };
   co_return co_await uncancelled(std::move(work));
 }
 
-Task<EndResult> Lifecycle::end_untold(TenantId tenant, SandboxId id) {
+Task<EndResult> Lifecycle::kill_uncharged(TenantId tenant, SandboxId id) {
   if (parts_.outage && parts_.outage->has(tenant, id)) co_return co_await end_again(id);
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
@@ -78,39 +79,41 @@ Task<EndResult> Lifecycle::end_in_steps(SandboxRecord known, Time at, std::strin
     co_return co_await end_without_database(std::move(known), std::move(intention));
   }
   const auto& [record, kind] = std::get<0>(outcome);
-  parts_.cache.forget(id);
+  parts_.cache.invalidate(id);
   if (!record) throw Error::not_found("sandbox", id.value);
   // Another caller may be ending the sandbox too; killing twice is harmless.
   if (is_ended(record->state)) co_return EndResult::ended;
   co_return co_await finish(*record, std::nullopt, kind);
 }
 
-std::shared_ptr<EndAhead> Lifecycle::write_ahead(const DeploymentPtr& deployment,
-                                                 const SandboxRecord& record, Time at,
-                                                 const asio::any_io_executor& executor) {
-  const bool may_hold = parts_.database.options().connections >= EndAhead::kShareHeld;
-  const bool suits = PromptEnds::suits(record, deployment) && prompt_ends_.is_only_one();
-  if (!may_hold || !suits || parts_.head_starts->has_limits(record.tenant)) return nullptr;
-  return write_end_ahead(parts_.database, executor, record.id, at);
+std::shared_ptr<SpeculativeEnd> Lifecycle::try_speculative_end(
+    const DeploymentPtr& deployment, const SandboxRecord& record, Time at,
+    const asio::any_io_executor& executor) {
+  const bool may_hold = parts_.database.options().connections >= SpeculativeEnd::kConnectionShare;
+  const bool suits =
+      BackendFirstEnds::suits(record, deployment) && backend_first_ends_.is_only_one();
+  if (!may_hold || !suits || parts_.optimistic_creates->has_limits(record.tenant)) return nullptr;
+  return start_speculative_end(parts_.database, executor, record.id, at);
 }
 
-Task<bool> Lifecycle::write_at_once(SandboxId id, Time at, Meter::Measured counted,
-                                    std::shared_ptr<EndAhead> ahead) {
+Task<bool> Lifecycle::try_write_end(SandboxId id, Time at, Meter::Measured counted,
+                                    std::shared_ptr<SpeculativeEnd> speculative) {
   if (!is_prompt(counted, at)) co_return false;
-  if (ahead) {
-    auto waiting = ahead->written();
+  if (speculative) {
+    auto waiting = speculative->result();
     const auto written = co_await std::move(waiting);
     co_return written.value_or(false);
   }
   auto work = [id, at, counted](pqxx::nontransaction& statement) {
-    return sandbox_rows::set_ended_at_once(statement, id, at, counted);
+    return sandbox_rows::try_fast_end(statement, id, at, counted);
   };
   auto stating = parts_.database.run_statement(std::move(work));
   co_return co_await std::move(stating);
 }
 
 Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured counted,
-                                std::shared_ptr<EndAhead> ahead, std::string_view reason) {
+                                std::shared_ptr<SpeculativeEnd> speculative,
+                                std::string_view reason) {
   const SandboxId id = gone.id;
   // An end in the journal has the more exact time.
   if (parts_.outage && parts_.outage->has(id)) co_return;
@@ -123,7 +126,7 @@ Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured cou
   Outcome<bool> outcome = false;
   // The one statement is for ends by a call.
   if (reason == kKilled) {
-    auto writing_at_once = write_at_once(id, at, counted, std::move(ahead));
+    auto writing_at_once = try_write_end(id, at, counted, std::move(speculative));
     outcome = co_await attempt(std::move(writing_at_once));
   }
   if (const bool* done = std::get_if<bool>(&outcome); done && !*done) {
@@ -134,10 +137,10 @@ Task<void> Lifecycle::write_end(SandboxRecord gone, Time at, Meter::Measured cou
     if (error->code != ErrorCode::unavailable || !parts_.outage) throw *error;
     EndIntention intention{gone.tenant,       id, at, std::string(reason), {}, counted,
                            counted.sampled_at};
-    co_await parts_.outage->remember(std::move(intention));
-    co_return parts_.cache.forget(id);
+    co_await parts_.outage->append(std::move(intention));
+    co_return parts_.cache.invalidate(id);
   }
-  parts_.cache.drop(id);
+  parts_.cache.evict(id);
 }
 
 }  // namespace sandgate

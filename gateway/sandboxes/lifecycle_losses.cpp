@@ -35,16 +35,16 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   co_return co_await get(tenant, id);
 }
 
-Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
+Task<Error> Lifecycle::translate_failure(TenantId tenant, SandboxId id, Error failure) {
   // No file or process is missing, but all of the sandbox, which is there as far as anybody knows.
   if (is_agent_missing(failure)) failure = Error(ErrorCode::unavailable, failure.what());
   const bool broke = failure.code == ErrorCode::unavailable;
   if (!broke && failure.code != ErrorCode::not_found) {
-    auto judging = judge_end(std::move(tenant), std::move(id), std::move(failure));
-    co_return co_await std::move(judging);
+    auto translating = translate_if_ended(std::move(tenant), std::move(id), std::move(failure));
+    co_return co_await std::move(translating);
   }
   for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
-    co_await look_for_death(tenant, id);
+    co_await check_for_death(tenant, id);
     auto reading = as_known(tenant, id);
     const auto known = co_await std::move(reading);
     if (!known) co_return failure;
@@ -54,7 +54,7 @@ Task<Error> Lifecycle::judge(TenantId tenant, SandboxId id, Error failure) {
   co_return failure;
 }
 
-Task<void> Lifecycle::look_for_death(TenantId tenant, SandboxId id) {
+Task<void> Lifecycle::check_for_death(TenantId tenant, SandboxId id) {
   auto getting = get(tenant, id);
   const auto found = co_await attempt(std::move(getting));
   const auto* known = std::get_if<CachedSandboxPtr>(&found);
@@ -75,7 +75,7 @@ Task<std::optional<SandboxRecord>> Lifecycle::as_known(TenantId tenant, SandboxI
     co_return record;
   }
   // Before reading the row, which shows an end that is over by then.
-  const bool ending = prompt_ends_.has(id);
+  const bool ending = backend_first_ends_.has(id);
   auto getting = get(std::move(tenant), std::move(id));
   const auto found = co_await attempt(std::move(getting));
   const auto* known = std::get_if<CachedSandboxPtr>(&found);
@@ -85,7 +85,7 @@ Task<std::optional<SandboxRecord>> Lifecycle::as_known(TenantId tenant, SandboxI
   co_return record;
 }
 
-Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
+Task<Error> Lifecycle::translate_if_ended(TenantId tenant, SandboxId id, Error failure) {
   const bool may_be_its_end = failure.code == ErrorCode::not_found ||
                               failure.code == ErrorCode::unavailable || is_stateless(failure);
   if (!may_be_its_end) co_return failure;
@@ -95,8 +95,8 @@ Task<Error> Lifecycle::judge_end(TenantId tenant, SandboxId id, Error failure) {
   co_return failure;
 }
 
-Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failure) {
-  if (failure.code == ErrorCode::not_found) co_await prompt_ends_.until_over(id);
+Task<Error> Lifecycle::translate_refusal(TenantId tenant, SandboxId id, Error failure) {
+  if (failure.code == ErrorCode::not_found) co_await backend_first_ends_.wait_until_over(id);
   // Another replica may be ending the sandbox and not have written that yet.
   for (int looks = failure.code == ErrorCode::not_found ? kLooks : 0; looks > 0; --looks) {
     auto looking = refresh(tenant, id);
@@ -105,8 +105,8 @@ Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failur
     if (!known || is_ending((*known)->record.state)) break;
     co_await sleep_for(kLookPause);
   }
-  auto judging = judge_end(tenant, id, std::move(failure));
-  Error told = co_await std::move(judging);
+  auto translating = translate_if_ended(tenant, id, std::move(failure));
+  Error told = co_await std::move(translating);
   if (!is_stateless(told)) co_return told;
   auto reading = as_known(std::move(tenant), std::move(id));
   const auto known = co_await std::move(reading);
@@ -115,12 +115,12 @@ Task<Error> Lifecycle::judge_refusal(TenantId tenant, SandboxId id, Error failur
 }
 
 Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {
-  co_await prompt_ends_.until_over(id);
+  co_await backend_first_ends_.wait_until_over(id);
   // The end that is under way or in the journal books the requested time.
-  if (prompt_ends_.has(id) || (parts_.outage && parts_.outage->has(id))) co_return;
+  if (backend_first_ends_.has(id) || (parts_.outage && parts_.outage->has(id))) co_return;
   auto noting = note_end(id, std::move(detail));
   auto loss = co_await std::move(noting);
-  parts_.cache.forget(id);
+  parts_.cache.invalidate(id);
   if (loss) co_await note_loss(std::move(id), std::move(*loss));
 }
 
@@ -201,9 +201,9 @@ Task<void> Lifecycle::note_loss(SandboxId id, Loss loss) {
     const auto known = parts_.cache.last_seen(id);
     if (!known) throw *error;
     EndIntention intention{known->record.tenant, id, at, lost.reason, lost.failure, death, at};
-    co_await parts_.outage->remember(std::move(intention));
+    co_await parts_.outage->append(std::move(intention));
   }
-  parts_.cache.forget(id);
+  parts_.cache.invalidate(id);
 }
 
 Task<void> Lifecycle::note_lost_machine(SandboxId id, Time seen) {
@@ -214,7 +214,7 @@ Task<void> Lifecycle::note_lost_machine(SandboxId id, Time seen) {
   // Of one that was ending already only the row is left.
   auto work = [this, id, seen](pqxx::work& tx) { end_row(tx, id, seen); };
   co_await parts_.database.run(std::move(work));
-  parts_.cache.forget(id);
+  parts_.cache.invalidate(id);
 }
 
 }  // namespace sandgate

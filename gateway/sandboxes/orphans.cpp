@@ -61,7 +61,7 @@ Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSa
   log::warn("an orphan is killed",
             {{"sandbox", orphan.sandbox_id}, {"deployment", deployment->name}});
   auto note = [deployment, orphan, seen](pqxx::work& tx) {
-    Losses::note(tx, orphan_of(tx, *deployment, orphan, seen));
+    Losses::record_orphan(tx, orphan_of(tx, *deployment, orphan, seen));
   };
   co_await lifecycle.parts().database.run(std::move(note));
   auto killing = deployment->backend->kill(orphan.backend_id);

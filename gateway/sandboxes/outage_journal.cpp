@@ -2,7 +2,7 @@
 
 #include "gateway/core/json_text.hpp"
 #include "gateway/core/log.hpp"
-#include "gateway/sandboxes/failures.hpp"
+#include "gateway/sandboxes/failure_limiter.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
@@ -108,7 +108,7 @@ class Turn {
 
 struct OutageJournal::Round {
   std::string journal;
-  Failures failures;
+  FailureLimiter failures;
   std::set<std::string> waiting;  // sandboxes of ends that could not be written
   bool in_order = true;  // nothing before the next record waits
   size_t written = 0;
@@ -119,12 +119,12 @@ class OutageJournal::Use {
  public:
   explicit Use(OutageJournal& journal) : journal_(journal) {
     const std::lock_guard lock(journal_.mutex_);
-    is_ours_ = !journal_.letting_go_;
+    is_ours_ = !journal_.releasing_;
     if (is_ours_) ++journal_.uses_;
   }
   ~Use() {
     const std::lock_guard lock(journal_.mutex_);
-    if (is_ours_ && --journal_.uses_ == 0 && journal_.letting_go_) journal_.lock_.reset();
+    if (is_ours_ && --journal_.uses_ == 0 && journal_.releasing_) journal_.lock_.reset();
   }
   Use(const Use&) = delete;
   Use& operator=(const Use&) = delete;
@@ -144,15 +144,15 @@ OutageJournal::OutageJournal(DurableJournal::Options options)
   }
 }
 
-void OutageJournal::let_go() {
+void OutageJournal::release() {
   const std::lock_guard lock(mutex_);
-  letting_go_ = true;
+  releasing_ = true;
   if (uses_ == 0) lock_.reset();
 }
 
-bool OutageJournal::is_letting_go() const {
+bool OutageJournal::is_releasing() const {
   const std::lock_guard lock(mutex_);
-  return letting_go_;
+  return releasing_;
 }
 
 void OutageJournal::note_kept(const EndIntention& intention) {
@@ -232,10 +232,10 @@ std::set<std::string> OutageJournal::kept() const {
 
 size_t OutageJournal::records() const {
   const std::lock_guard lock(mutex_);
-  return journal_.records() - ahead_.size();
+  return journal_.records() - out_of_order_.size();
 }
 
-Task<void> OutageJournal::remember(EndIntention intention) {
+Task<void> OutageJournal::append(EndIntention intention) {
   const Use use(*this);
   if (!use.is_ours())
     throw Error(ErrorCode::unavailable, "the gateway stops and the database does not answer");
@@ -270,7 +270,7 @@ Task<bool> OutageJournal::write_kept(Lifecycle& lifecycle, const Round& round, u
   const auto outcome = co_await attempt(std::move(writing));
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code == ErrorCode::unavailable) throw *error;
-  lifecycle.parts().cache.forget(end.sandbox);
+  lifecycle.parts().cache.invalidate(end.sandbox);
   if (error) {
     // The database refuses it for good; see readable().
     log::error("an end kept on disk cannot be written",
@@ -288,7 +288,7 @@ Task<bool> OutageJournal::write_one(Lifecycle& lifecycle, Round& round,
   const auto end = readable(record.payload);
   if (!end) co_return true;
   const std::string& sandbox = end->sandbox.value;
-  if (round.failures.forbid(end->tenant) || round.waiting.contains(sandbox)) co_return false;
+  if (round.failures.is_blocked(end->tenant) || round.waiting.contains(sandbox)) co_return false;
   auto writing = write_kept(lifecycle, round, record.sequence, *end);
   const auto outcome = co_await attempt(std::move(writing));
   if (const bool* written = std::get_if<bool>(&outcome)) {
@@ -306,16 +306,16 @@ Task<bool> OutageJournal::write_one(Lifecycle& lifecycle, Round& round,
 
 bool OutageJournal::is_written(uint64_t sequence) const {
   const std::lock_guard lock(mutex_);
-  return ahead_.contains(sequence);
+  return out_of_order_.contains(sequence);
 }
 
 Task<void> OutageJournal::forget(uint64_t sequence, bool in_order) {
   {
     const std::lock_guard lock(mutex_);
     if (in_order)
-      ahead_.erase(sequence);
+      out_of_order_.erase(sequence);
     else
-      ahead_.insert(sequence);
+      out_of_order_.insert(sequence);
   }
   if (in_order) co_await journal_.trim(sequence);
 }
@@ -326,7 +326,7 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
   Round round{.journal = journal_.id()};
   const auto records = journal_.pending(SIZE_MAX);
   for (const auto& record : records) {
-    if (is_letting_go()) break;  // the next process goes on
+    if (is_releasing()) break;  // the next process goes on
     bool done = is_written(record.sequence);
     if (!done) {
       auto writing = write_one(lifecycle, round, record);

@@ -37,11 +37,11 @@ class OutageJournal {
   // Error(unavailable) if it does not, and what DurableJournal's constructor throws.
   explicit OutageJournal(DurableJournal::Options options);
   // Leaves the file and what it holds to the next process, as soon as nothing is being written to
-  // it: later calls of remember() throw Error(unavailable), and replay() does nothing.
-  void let_go();
+  // it: later calls of append() throw Error(unavailable), and replay() does nothing.
+  void release();
 
   // Resumes once the intention is on disk. Throws Error(unavailable), without effect, otherwise.
-  Task<void> remember(EndIntention intention);
+  Task<void> append(EndIntention intention);
   // Whether the journal holds an end of the sandbox (of this tenant).
   bool has(const SandboxId& sandbox) const;
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
@@ -61,9 +61,9 @@ class OutageJournal {
 
   // Writes the ends into the database, those of one sandbox in order, and each exactly once, even
   // across crashes. What cannot be written at the moment, as while somebody has the sandbox's row
-  // locked, waits for a later call and holds up no other sandbox, but for the limits of Failures.
-  // An end that the database refuses is logged and dropped. Returns the number of ends written.
-  // Throws Error(unavailable) while the database is away.
+  // locked, waits for a later call and holds up no other sandbox, but for the limits of
+  // FailureLimiter. An end that the database refuses is logged and dropped. Returns the number of
+  // ends written. Throws Error(unavailable) while the database is away.
   Task<size_t> replay(Lifecycle& lifecycle);
 
   size_t records() const;
@@ -83,7 +83,7 @@ class OutageJournal {
   // Removes from the journal what is written, as far as nothing before it waits.
   Task<void> forget(uint64_t sequence, bool in_order);
   bool is_written(uint64_t sequence) const;
-  bool is_letting_go() const;
+  bool is_releasing() const;
   void note_kept(const EndIntention& intention);
   void note_not_kept(const SandboxId& sandbox);
   void note_written(const SandboxId& sandbox);
@@ -102,13 +102,13 @@ class OutageJournal {
     std::string sandbox;
   };
   std::optional<FileLock> lock_;  // guarded by mutex_; empty once let go
-  bool letting_go_ = false;
+  bool releasing_ = false;
   int uses_ = 0;
   DurableJournal journal_;
   mutable std::mutex mutex_;
   std::map<std::string, Ended> ended_;  // by sandbox
   std::deque<Written> written_;  // oldest first
-  std::set<uint64_t> ahead_;  // sequences written, behind one that waits
+  std::set<uint64_t> out_of_order_;  // sequences written, behind one that waits
   std::atomic<bool> busy_{false};
   std::atomic<uint64_t> replayed_{0};
 };

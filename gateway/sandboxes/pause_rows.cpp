@@ -16,7 +16,7 @@ constexpr char kOnExpiryRestored[] =
 
 }  // namespace
 
-std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
+std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps requested,
                                          std::chrono::milliseconds lease, bool waits) {
   static const std::string kSql =
       "UPDATE sandbox SET state = 'pausing', kept = $2, stop_attempts = 0,"
@@ -26,7 +26,7 @@ std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Ke
       " WHERE id = $1 AND state = 'running' RETURNING " +
       columns();
   return first_of(
-      run_prepared(tx, kSql, id.value, std::string(to_string(wish)), lease.count(), waits));
+      run_prepared(tx, kSql, id.value, std::string(to_string(requested)), lease.count(), waits));
 }
 
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept) {
@@ -58,7 +58,7 @@ std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id) {
   return first_of(run_prepared(tx, kSql, id.value));
 }
 
-std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
+std::optional<SandboxRecord> revert(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql =
       "UPDATE sandbox SET state = CASE state WHEN 'pausing' THEN 'running' ELSE 'paused' END,"
       " kept = CASE state WHEN 'pausing' THEN NULL ELSE kept END,"
@@ -70,8 +70,8 @@ std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id) {
   return first_of(run_prepared(tx, kSql, id.value));
 }
 
-bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
-                     std::chrono::milliseconds ahead) {
+bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+                    std::chrono::milliseconds ahead) {
   const std::string sql = "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0," +
                           std::string(kOnExpiryRestored) +
                           ", last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
@@ -93,23 +93,23 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
   return all_of(run_prepared(tx, sql, ahead.count(), most, lease.count()));
 }
 
-void put_off_pausing(pqxx::work& tx, const SandboxId& id) {
+void postpone_pausing(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = "UPDATE sandbox SET" + std::string(kPutOff) +
                                   " WHERE id = $1 AND state IN ('pausing', 'resuming')";
   run_prepared(tx, kSql, id.value);
 }
 
-int tries_put_off(pqxx::work& tx, const SandboxId& id) {
+int count_postponed(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT stop_attempts FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? 0 : rows[0][0].as<int>();
 }
 
-Json wishes_of(pqxx::work& tx, const SandboxId& id) {
+Json overrides_of(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT wishes FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());
 }
 
-void set_network_wish(pqxx::work& tx, const SandboxId& id, const Json& network) {
+void set_network_override(pqxx::work& tx, const SandboxId& id, const Json& network) {
   run_prepared(tx,
                "UPDATE sandbox SET wishes = jsonb_set(wishes, '{network}', $2::jsonb)"
                " WHERE id = $1",

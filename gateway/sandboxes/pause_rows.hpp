@@ -4,9 +4,9 @@
 // SQL statements of pausing and resuming; the rules of store.hpp apply.
 namespace sandgate::sandbox_rows {
 
-// running -> pausing; `wish` is the state to keep. `waits`: on_expiry is `pause` until the sandbox
-// runs again, so that it outlives its TTL while it is paused.
-std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps wish,
+// running -> pausing; `requested` is the state to keep. `waits`: on_expiry is `pause` until the
+// sandbox runs again, so that it outlives its TTL while it is paused.
+std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps requested,
                                          std::chrono::milliseconds lease, bool waits = false);
 // pausing -> paused; `kept` is the state that was kept.
 std::optional<SandboxRecord> set_paused(pqxx::work& tx, const SandboxId& id, Keeps kept);
@@ -18,23 +18,23 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
 // pausing -> running, resuming -> paused, after a refusal by the backend. pause_where() does not
 // take the row for 1 s then, doubling to 60 s.
-std::optional<SandboxRecord> set_back(pqxx::work& tx, const SandboxId& id);
+std::optional<SandboxRecord> revert(pqxx::work& tx, const SandboxId& id);
 // pausing -> running when the sandbox is in use: `used` says so, or its row no longer matches
 // `condition` (trusted SQL, as in due()). False: not in use, or not pausing.
-bool set_back_in_use(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
-                     std::chrono::milliseconds ahead);
+bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+                    std::chrono::milliseconds ahead);
 
 // Running rows that match `condition` (as in due()) and are not put off -> pausing.
 std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);
 // Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s.
-void put_off_pausing(pqxx::work& tx, const SandboxId& id);
-// How often that or set_back() was done since set_pausing() or set_resuming(); 0: no such row.
-int tries_put_off(pqxx::work& tx, const SandboxId& id);
+void postpone_pausing(pqxx::work& tx, const SandboxId& id);
+// How often that or revert() was done since set_pausing() or set_resuming(); 0: no such row.
+int count_postponed(pqxx::work& tx, const SandboxId& id);
 // The overrides in the sandbox's create request; {} when unknown.
-Json wishes_of(pqxx::work& tx, const SandboxId& id);
+Json overrides_of(pqxx::work& tx, const SandboxId& id);
 // Changes the network override that copies inherit; no effect when the row does not exist.
-void set_network_wish(pqxx::work& tx, const SandboxId& id, const Json& network);
+void set_network_override(pqxx::work& tx, const SandboxId& id, const Json& network);
 
 }  // namespace sandgate::sandbox_rows

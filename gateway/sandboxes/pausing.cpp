@@ -4,7 +4,7 @@
 #include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/placement/certainty.hpp"
+#include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
@@ -30,18 +30,18 @@ Resources kept_resources(const SandboxRecord& record, MeterState metered) {
 }
 
 // Shortens the lease of a row that no process works on. False: the database did not take it.
-Task<bool> is_put_off(Database& database, SandboxId id) {
-  auto write = [id](pqxx::work& tx) { sandbox_rows::put_off_pausing(tx, id); };
+Task<bool> is_postponed(Database& database, SandboxId id) {
+  auto write = [id](pqxx::work& tx) { sandbox_rows::postpone_pausing(tx, id); };
   const auto outcome = co_await attempt(database.run(std::move(write)));
   co_return !std::holds_alternative<Error>(outcome);
 }
 
 // Retries until the lease would have ended by itself.
-Task<void> keep_putting_off(Database& database, SandboxId id) {
+Task<void> keep_postponing(Database& database, SandboxId id) {
   for (auto rest = kPauseLease / kLeavePause; rest > 0; --rest) {
     co_await sleep_for(kLeavePause);
-    const bool put_off = co_await is_put_off(database, id);
-    if (put_off) co_return;
+    const bool postponed = co_await is_postponed(database, id);
+    if (postponed) co_return;
   }
 }
 
@@ -74,11 +74,11 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
     record.charge_per_hour = charge->amount.to_string();
     record.currency = charge->currency;
   }
-  if (record.on_expiry == EndAction::pause) record.expires_at = parts_.clock.now() + kWhilePaused;
+  if (record.on_expiry == EndAction::pause) record.expires_at = parts_.clock.now() + kPausedTtl;
   parts_.spend.adjust(tx, record, {});
 }
 
-Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish, bool waits) {
+Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps requested, bool waits) {
   for (int tries = kPauseTries;; --tries) {
     const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
     if (record.state == SandboxState::paused) co_return record;
@@ -90,18 +90,19 @@ Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps wish, bo
     check_is_here(record.id.value, record.backend_id, deployment->descriptor);
     check_can(deployment->descriptor, Verb::pause,
               "the sandbox's backend cannot pause: " + record.provider);
-    auto work = [this, record, wish, waits]() -> Task<MaybeRecord> {
-      return begin_pause(record, wish, waits);
+    auto work = [this, record, requested, waits]() -> Task<MaybeRecord> {
+      return begin_pause(record, requested, waits);
     };
     const auto paused = co_await uncancelled(std::move(work));
     if (paused) co_return *paused;
   }
 }
 
-Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Change change) {
+Task<Pausing::MaybeRecord> Pausing::write_intention(SandboxId id, SandboxState state,
+                                                    Change change) {
   auto changing = parts_.database.run(std::move(change));
   const auto outcome = co_await attempt(std::move(changing));
-  parts_.cache.forget(id);
+  parts_.cache.invalidate(id);
   if (const auto* changed = std::get_if<MaybeRecord>(&outcome)) co_return *changed;
   const Error& error = std::get<Error>(outcome);
   if (error.code != ErrorCode::unavailable) throw error;
@@ -109,19 +110,20 @@ Task<Pausing::MaybeRecord> Pausing::set_out(SandboxId id, SandboxState state, Ch
   auto look = parts_.database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto found = co_await attempt(std::move(look));
   const auto* record = std::get_if<MaybeRecord>(&found);
-  if (!record) leave_soon(id);
+  if (!record) end_lease_soon(id);
   if (!record || !*record || (*record)->state != state) throw error;
   co_return *record;
 }
 
-Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps wish, bool waits) {
+Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps requested,
+                                                bool waits) {
   const SandboxId id = running.id;
-  auto write = [id, wish, waits](pqxx::work& tx) {
-    return sandbox_rows::set_pausing(tx, id, wish, kPauseLease, waits);
+  auto write = [id, requested, waits](pqxx::work& tx) {
+    return sandbox_rows::set_pausing(tx, id, requested, kPauseLease, waits);
   };
   // Use that begins from here on waits for the row instead of being frozen midway.
-  auto mark = lifecycle_.settling().mark_pausing(id);
-  auto setting_out = set_out(id, SandboxState::pausing, std::move(write));
+  auto mark = lifecycle_.transitions().mark_pausing(id);
+  auto setting_out = write_intention(id, SandboxState::pausing, std::move(write));
   auto writing = unmark_after(std::move(setting_out), std::move(mark));
   auto reading = lifecycle_.last_reading(std::move(running));
   auto ends = both(std::move(writing), std::move(reading));
@@ -160,14 +162,14 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
     parts_.spend.resume(tx, *resuming, charge);
     return resuming;
   };
-  const auto resuming = co_await set_out(id, SandboxState::resuming, std::move(write));
+  const auto resuming = co_await write_intention(id, SandboxState::resuming, std::move(write));
   if (!resuming) co_return paused;  // another writer was first
   co_return co_await carry_out_resume(*resuming);
 }
 
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
   if (record.on_expiry == EndAction::pause) {
-    auto extending = deployment->backend->extend(record.backend_id, kWhilePaused);
+    auto extending = deployment->backend->extend(record.backend_id, kPausedTtl);
     const auto longer = co_await attempt_within(kExtendPatience, std::move(extending));
     if (const auto* error = std::get_if<Error>(&longer))
       log::info("a backend may end a paused sandbox by its own clock",
@@ -238,25 +240,25 @@ Task<SandboxRecord> Pausing::carry_out_resume(SandboxRecord record) {
 Task<DeploymentPtr> Pausing::backend_of(SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (deployment) co_return deployment;
-  co_await leave(record.id);
+  co_await end_lease(record.id);
   throw Error(ErrorCode::unavailable, "the sandbox's deployment is gone");
 }
 
 Task<Error> Pausing::give_up(SandboxRecord record, Error error) {
-  const bool certain = is_certain(error);
-  auto writing = certain ? undo(record, error) : leave(record.id);
+  const bool certain = is_definite_failure(error);
+  auto writing = certain ? undo(record, error) : end_lease(record.id);
   co_await std::move(writing);
   if (!certain) co_return error;
-  auto judging = lifecycle_.judge_refusal(record.tenant, record.id, std::move(error));
-  co_return co_await std::move(judging);
+  auto translating = lifecycle_.translate_refusal(record.tenant, record.id, std::move(error));
+  co_return co_await std::move(translating);
 }
 
-Task<SandboxRecord> Pausing::keep(SandboxId id, SandboxState state, Change change) {
+Task<SandboxRecord> Pausing::write_result(SandboxId id, SandboxState state, Change change) {
   const auto mark = parts_.cache.mark_of(id);
-  auto writing = write_or_leave(id, std::move(change));
+  auto writing = write_or_end_lease(id, std::move(change));
   const auto written = co_await std::move(writing);
   const bool kept = written && written->state == state;
-  kept ? parts_.cache.remember(*written, mark) : parts_.cache.forget(id);
+  kept ? parts_.cache.store(*written, mark) : parts_.cache.invalidate(id);
   if (!kept) throw written ? wrong_state(*written) : wrong_state(SandboxState::stopped);
   co_return *written;
 }
@@ -270,7 +272,7 @@ Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
     reserve_paused(tx, *paused);
     return paused;
   };
-  co_return co_await keep(id, SandboxState::paused, std::move(write));
+  co_return co_await write_result(id, SandboxState::paused, std::move(write));
 }
 
 Task<SandboxRecord> Pausing::keep_running(SandboxRecord resuming) {
@@ -283,25 +285,25 @@ Task<SandboxRecord> Pausing::keep_running(SandboxRecord resuming) {
     if (running->expires_at != resuming.expires_at) parts_.spend.adjust(tx, *running, {});
     return running;
   };
-  co_return co_await keep(id, SandboxState::running, std::move(write));
+  co_return co_await write_result(id, SandboxState::running, std::move(write));
 }
 
-Task<Pausing::MaybeRecord> Pausing::write_or_leave(SandboxId id, Change change) {
+Task<Pausing::MaybeRecord> Pausing::write_or_end_lease(SandboxId id, Change change) {
   auto writing = parts_.database.run(std::move(change));
   auto outcome = co_await attempt(std::move(writing));
   if (auto* written = std::get_if<MaybeRecord>(&outcome)) co_return std::move(*written);
-  parts_.cache.forget(id);
-  leave_soon(id);
+  parts_.cache.invalidate(id);
+  end_lease_soon(id);
   throw std::get<Error>(outcome);
 }
 
-Task<void> Pausing::leave(SandboxId id) {
-  const bool put_off = co_await is_put_off(parts_.database, id);
-  if (!put_off) leave_soon(id);
+Task<void> Pausing::end_lease(SandboxId id) {
+  const bool postponed = co_await is_postponed(parts_.database, id);
+  if (!postponed) end_lease_soon(id);
 }
 
-void Pausing::leave_soon(SandboxId id) {
-  spawn_detached(parts_.executor, keep_putting_off(parts_.database, std::move(id)));
+void Pausing::end_lease_soon(SandboxId id) {
+  spawn_detached(parts_.executor, keep_postponing(parts_.database, std::move(id)));
 }
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {
@@ -313,13 +315,13 @@ Task<void> Pausing::undo(SandboxRecord record, Error error) {
   if (record.state == SandboxState::pausing && record.on_expiry == EndAction::pause)
     co_await restore_ttl(record);
   auto write = [this, id = record.id](pqxx::work& tx) {
-    auto back = sandbox_rows::set_back(tx, id);
+    auto back = sandbox_rows::revert(tx, id);
     if (back && back->state == SandboxState::paused) reserve_paused(tx, *back);
     return back;
   };
-  auto writing = write_or_leave(record.id, std::move(write));
+  auto writing = write_or_end_lease(record.id, std::move(write));
   co_await std::move(writing);
-  parts_.cache.forget(record.id);
+  parts_.cache.invalidate(record.id);
 }
 
 Task<void> Pausing::restore_ttl(SandboxRecord pausing) {

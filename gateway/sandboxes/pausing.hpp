@@ -9,12 +9,12 @@ class Pausing {
  public:
   explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
-  // Sets the sandbox to `paused`; `wish` is the state to keep, `kept` of the result what was kept.
-  // `waits`: it outlives its TTL while paused, as with on_expiry `pause`; being resumed gives it
-  // its TTL anew. A paused sandbox is returned as it is. Throws not_found, conflict, unsupported,
-  // and unavailable or timeout when the backend did not answer; then the row stays `pausing` and
-  // the reaper retries.
-  Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps wish, bool waits = false);
+  // Sets the sandbox to `paused`; `requested` is the state to keep, `kept` of the result what was
+  // kept. `waits`: it outlives its TTL while paused, as with on_expiry `pause`; being resumed gives
+  // it its TTL anew. A paused sandbox is returned as it is. Throws not_found, conflict,
+  // unsupported, and unavailable or timeout when the backend did not answer; then the row stays
+  // `pausing` and the reaper retries.
+  Task<SandboxRecord> pause(TenantId tenant, SandboxId id, Keeps requested, bool waits = false);
   // Sets the sandbox to `running`; `kept` of the result is what had survived. Waits for a pause or
   // snapshot under way. Throws as pause(), and budget_exceeded.
   Task<SandboxRecord> resume(TenantId tenant, SandboxId id);
@@ -27,9 +27,9 @@ class Pausing {
   using MaybeRecord = std::optional<SandboxRecord>;
   using Change = std::function<MaybeRecord(pqxx::work&)>;
   // Writes the intention `state`, pausing or resuming; empty when another writer was first.
-  Task<MaybeRecord> set_out(SandboxId id, SandboxState state, Change change);
+  Task<MaybeRecord> write_intention(SandboxId id, SandboxState state, Change change);
   // Reads the backend's counters in parallel with writing the intention.
-  Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps wish, bool waits);
+  Task<MaybeRecord> begin_pause(SandboxRecord running, Keeps requested, bool waits);
   Task<SandboxRecord> begin_resume(SandboxRecord paused);
   Task<SandboxRecord> carry_out_pause(SandboxRecord record,
                                       std::optional<Meter::Measured> counters);
@@ -42,20 +42,20 @@ class Pausing {
   Task<Outcome<std::monostate>> ask_to_resume(DeploymentPtr deployment, SandboxRecord record);
   Task<bool> is_copied(SandboxId id);
   // Writes the result `state`, paused or running. Throws conflict when the row has left its state.
-  Task<SandboxRecord> keep(SandboxId id, SandboxState state, Change change);
+  Task<SandboxRecord> write_result(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
   Task<SandboxRecord> keep_running(SandboxRecord resuming);
   // Leaves the row to the reaper when the write fails.
-  Task<MaybeRecord> write_or_leave(SandboxId id, Change change);
+  Task<MaybeRecord> write_or_end_lease(SandboxId id, Change change);
   // Ends the row's lease early, so that the reaper may retry soon.
-  Task<void> leave(SandboxId id);
-  void leave_soon(SandboxId id);  // once the database answers
+  Task<void> end_lease(SandboxId id);
+  void end_lease_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
-  // Tells the backend of one that goes on running, after it was told of kWhilePaused.
+  // Tells the backend of one that goes on running, after it was told of kPausedTtl.
   Task<void> restore_ttl(SandboxRecord pausing);
-  // Sets the backend's time from kWhilePaused to `ttl` and what is added to that, while the row is
-  // in the record's state, pausing or resuming. Throws nothing.
+  // Sets the backend's time from kPausedTtl to `ttl` and what is added to that, while the row is in
+  // the record's state, pausing or resuming. Throws nothing.
   Task<void> shorten(DeploymentPtr deployment, SandboxRecord record, std::chrono::seconds ttl);
   MeterState metered_as(const SandboxRecord& paused) const;
   // Adjusts the reservation to the price of the kept state.

@@ -3,7 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/failures.hpp"
+#include "gateway/sandboxes/failure_limiter.hpp"
 #include "gateway/sandboxes/idleness.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
@@ -39,20 +39,20 @@ Task<std::vector<SandboxRecord>> Reaper::find_due(Ending ending, std::vector<std
   co_return co_await std::move(looking);
 }
 
-Task<void> Reaper::ask_for_use(std::vector<SandboxRecord> records) {
+Task<void> Reaper::request_use_flush(std::vector<SandboxRecord> records) {
   std::vector<SandboxId> ids;
   for (const SandboxRecord& record : records) ids.push_back(record.id);
   auto ask = [ids](pqxx::work& tx) {
     for (const SandboxId& id : ids)
-      tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), id.value);
+      tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kFlushChannel), id.value);
   };
   auto asking = parts_.database.run(std::move(ask));
   co_await std::move(asking);
   if (options_.activity) {
-    auto telling = options_.activity->tell(std::move(ids));
+    auto telling = options_.activity->flush_now(std::move(ids));
     co_await std::move(telling);
   }
-  co_await sleep_for(kTimeToTell);
+  co_await sleep_for(kFlushGrace);
 }
 
 // One row per transaction: a second one would lock its meter after the first one's budgets, against
@@ -69,20 +69,20 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
   };
   auto working = parts_.database.run(std::move(work));
   const auto taken = co_await std::move(working);
-  if (taken) bring_down_later(*taken);
+  if (taken) finish_stopping_later(*taken);
   co_return taken.has_value();
 }
 
 Task<size_t> Reaper::end_due(Ending ending) {
-  Failures failures;
+  FailureLimiter failures;
   size_t count = 0;
-  for (size_t known = 1; known != failures.stuck.size() && !failures.are_too_many();) {
+  for (size_t known = 1; known != failures.stuck.size() && !failures.is_exhausted();) {
     known = failures.stuck.size();
     const auto due = co_await find_due(ending, failures.stuck);
     bool asked = !is_for_idleness(ending.stop);
     for (const SandboxRecord& record : due) {
-      if (failures.forbid(record.tenant)) continue;
-      if (!asked) co_await ask_for_use(due);
+      if (failures.is_blocked(record.tenant)) continue;
+      if (!asked) co_await request_use_flush(due);
       asked = true;
       auto ending_it = end_one(record, ending);
       const auto outcome = co_await attempt(std::move(ending_it));
@@ -101,18 +101,18 @@ Task<size_t> Reaper::end_due(Ending ending) {
   co_return count;
 }
 
-std::string Reaper::line_of(const TenantId& tenant, const std::string& deployment) const {
+std::string Reaper::queue_key(const TenantId& tenant, const std::string& deployment) const {
   const auto found = parts_.deployments.find(tenant, deployment);
   // The backend of a sandbox that was never placed is unknown, so each tenant has a line for these.
-  return found ? Errands::line_of(*found) : "unplaced/" + tenant.value;
+  return found ? KeyedWorkQueue::queue_key(*found) : "unplaced/" + tenant.value;
 }
 
-void Reaper::bring_down_later(SandboxRecord record) {
-  parts_.cache.forget(record.id);
-  const std::string line = line_of(record.tenant, record.deployment);
-  const std::string errand = "end/" + record.id.value;
-  errands_.send(line, errand, [this, record = std::move(record)]() -> Task<void> {
-    co_await lifecycle_.bring_down(record);
+void Reaper::finish_stopping_later(SandboxRecord record) {
+  parts_.cache.invalidate(record.id);
+  const std::string key = queue_key(record.tenant, record.deployment);
+  const std::string job = "end/" + record.id.value;
+  work_queue_.post(key, job, [this, record = std::move(record)]() -> Task<void> {
+    co_await lifecycle_.finish_stopping(record);
   });
 }
 
@@ -135,8 +135,9 @@ Task<size_t> Reaper::clean_snapshots() {
   auto taken =
       co_await snapshots_.take_unfinished(options_.batch, options_.machine, options_.ahead);
   for (const SnapshotRecord& snapshot : taken)
-    errands_.send(line_of(snapshot.tenant, snapshot.deployment), "snapshot/" + snapshot.id.value,
-                  [this, snapshot] { return snapshots_.finish_removal(snapshot); });
+    work_queue_.post(queue_key(snapshot.tenant, snapshot.deployment),
+                     "snapshot/" + snapshot.id.value,
+                     [this, snapshot] { return snapshots_.finish_removal(snapshot); });
   co_return taken.size();
 }
 
@@ -154,11 +155,11 @@ Task<size_t> Reaper::finish() {
                                   kLease, options_.ahead);
   });
   const size_t count = taken.size();
-  for (SandboxRecord& record : taken) bring_down_later(std::move(record));
+  for (SandboxRecord& record : taken) finish_stopping_later(std::move(record));
   co_return count;
 }
 
-Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
+Task<bool> Reaper::resolve_attempt(sandbox_rows::OpenAttempt open) {
   const auto deployment = parts_.deployments.find(open.tenant, open.deployment);
   if (!deployment) co_return open.last_look;
   const auto found = co_await deployment->backend->find_by_tag(open.sandbox.value);
@@ -173,8 +174,8 @@ Task<bool> Reaper::find_out(sandbox_rows::OpenAttempt open) {
   co_return true;
 }
 
-Task<void> Reaper::look_for_orphan(sandbox_rows::OpenAttempt open) {
-  auto finding = find_out(open);
+Task<void> Reaper::find_orphan(sandbox_rows::OpenAttempt open) {
+  auto finding = resolve_attempt(open);
   const auto outcome = co_await attempt_within(kLookPatience, std::move(finding));
   // A backend that did not answer is asked again the next time the attempt is due.
   const bool* resolved = std::get_if<bool>(&outcome);
@@ -188,9 +189,9 @@ Task<size_t> Reaper::resolve_unknown() {
     return sandbox_rows::take_open_attempts(tx, options_.batch, options_.ahead);
   });
   for (const auto& open : taken)
-    errands_.send(line_of(open.tenant, open.deployment),
-                  "look/" + open.sandbox.value + "/" + std::to_string(open.ordinal),
-                  [this, open] { return look_for_orphan(open); });
+    work_queue_.post(queue_key(open.tenant, open.deployment),
+                     "look/" + open.sandbox.value + "/" + std::to_string(open.ordinal),
+                     [this, open] { return find_orphan(open); });
   co_return taken.size();
 }
 
@@ -218,7 +219,7 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
 
 Task<void> Reaper::run() {
   using namespace asio::experimental::awaitable_operators;
-  co_await (take_up_once() && every(options_.expiry_every, &Reaper::expire, "expire") &&
+  co_await (recover_once() && every(options_.expiry_every, &Reaper::expire, "expire") &&
             every(options_.expiry_every, &Reaper::end_idle, "end_idle", kTimeToReturn) &&
             every(options_.expiry_every, &Reaper::pause_due, "pause_due", kTimeToReturn) &&
             every(options_.stopping_every, &Reaper::finish_pausing, "finish_pausing") &&

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "gateway/sandboxes/activity.hpp"
-#include "gateway/sandboxes/errands.hpp"
+#include "gateway/sandboxes/keyed_work_queue.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
@@ -31,7 +31,7 @@ class Reaper {
         pausing_(lifecycle),
         snapshots_(lifecycle),
         options_(std::move(options)),
-        errands_(parts_.executor) {}
+        work_queue_(parts_.executor) {}
 
   Task<size_t> expire();  // TTL is over; every step returns the number of rows taken
   Task<size_t> end_idle();  // idle timeout is over, on_idle is `kill`
@@ -40,7 +40,7 @@ class Reaper {
   Task<size_t> pause_due();
   Task<size_t> finish_pausing();  // in pausing or resuming past their lease
   // finish_pausing() regardless of leases, for the start: a lease's holder may have crashed.
-  Task<size_t> take_up_pausing();
+  Task<size_t> recover_pausing();
   Task<size_t> clean_snapshots();  // unfinished, left by forks, or to be removed
   Task<size_t> abandon();  // in creating past their lease: their creator crashed
   Task<size_t> finish();  // in stopping and due for another try
@@ -49,19 +49,19 @@ class Reaper {
   Task<size_t> close_shadows();  // of crashed gateways
 
   Task<void> run();  // all steps, until cancelled
-  Task<void> rest() const { return errands_.rest(); }  // await before destruction
+  Task<void> drain() const { return work_queue_.drain(); }  // await before destruction
 
  private:
   static constexpr std::chrono::seconds kLease{30};  // of rows taken
   // Time for other gateways to hear of a sandbox that looks idle, and to write their use.
-  static constexpr std::chrono::milliseconds kTimeToTell{300};
+  static constexpr std::chrono::milliseconds kFlushGrace{300};
 
   using Step = Task<size_t> (Reaper::*)();
   // `rest`: a pause before the first round and after one that failed.
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name,
                    std::chrono::milliseconds rest = {});
-  // The queue for work on a deployment; see Errands::line_of().
-  std::string line_of(const TenantId& tenant, const std::string& deployment) const;
+  // The key of the queue for work on a deployment; see KeyedWorkQueue::queue_key().
+  std::string queue_key(const TenantId& tenant, const std::string& deployment) const;
 
   // Ending.
   struct Ending {
@@ -73,18 +73,18 @@ class Reaper {
   Task<size_t> end_due(Ending ending);
   Task<std::vector<SandboxRecord>> find_due(Ending ending, std::vector<std::string> stuck_tenants);
   // Lets all replicas write their use of these sandboxes.
-  Task<void> ask_for_use(std::vector<SandboxRecord> records);
+  Task<void> request_use_flush(std::vector<SandboxRecord> records);
   Task<bool> end_one(SandboxRecord due, Ending ending);  // false: it is not due any more
   // Whether this process knows of use that the row does not show.
   bool is_used_here(const SandboxRecord& record) const;
-  void bring_down_later(SandboxRecord record);
+  void finish_stopping_later(SandboxRecord record);
 
   // Pausing (reaper_pausing.cpp).
   // Writes this process's use of running sandboxes that match `condition`. Throws
   // Error(unavailable).
-  Task<void> tell_use(std::string condition);
+  Task<void> flush_use(std::string condition);
   bool is_due(const SandboxRecord& record) const;  // its TTL is over, whether in use or not
-  void send_idle(const SandboxRecord& record);
+  void post_idle(const SandboxRecord& record);
   // Pauses a sandbox that was taken for idleness at `taken`, after giving all replicas time to
   // report use; a sandbox in use is set back to running.
   Task<void> pause_unless_used(SandboxRecord record, std::chrono::steady_clock::time_point taken);
@@ -92,19 +92,19 @@ class Reaper {
   void carry_out_all(std::vector<SandboxRecord> records, bool or_end);
   Task<void> carry_out(SandboxRecord record, bool or_end);
   Task<size_t> take_half_paused(int most, std::chrono::milliseconds ahead);
-  Task<void> take_up_once();
+  Task<void> recover_once();
 
   // Attempts of unknown outcome.
-  Task<void> look_for_orphan(sandbox_rows::OpenAttempt open);
+  Task<void> find_orphan(sandbox_rows::OpenAttempt open);
   // Kills what the attempt created. True when the attempt needs no further look.
-  Task<bool> find_out(sandbox_rows::OpenAttempt open);
+  Task<bool> resolve_attempt(sandbox_rows::OpenAttempt open);
 
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
   Pausing pausing_;
   Snapshots snapshots_;
   Options options_;
-  Errands errands_;
+  KeyedWorkQueue work_queue_;
 };
 
 }  // namespace sandgate

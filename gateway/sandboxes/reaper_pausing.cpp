@@ -3,7 +3,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/placement/certainty.hpp"
+#include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/idleness.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/reaper.hpp"
@@ -18,7 +18,7 @@ constexpr int kAllThereAre = 100'000;
 
 }  // namespace
 
-Task<void> Reaper::tell_use(std::string condition) {
+Task<void> Reaper::flush_use(std::string condition) {
   if (!options_.activity) co_return;
   auto look = [this, condition](pqxx::work& tx) {
     const std::string sql =
@@ -29,7 +29,7 @@ Task<void> Reaper::tell_use(std::string condition) {
     return ids;
   };
   auto ids = co_await parts_.database.run(std::move(look));
-  auto telling = options_.activity->tell(std::move(ids));
+  auto telling = options_.activity->flush_now(std::move(ids));
   co_await std::move(telling);
 }
 
@@ -39,7 +39,7 @@ bool Reaper::is_used_here(const SandboxRecord& record) const {
 }
 
 Task<size_t> Reaper::pause_due() {
-  auto telling = tell_use(idleness::kPausedIdle);
+  auto telling = flush_use(idleness::kPausedIdle);
   co_await std::move(telling);
   auto work = [this](pqxx::work& tx) {
     auto taken =
@@ -49,14 +49,15 @@ Task<size_t> Reaper::pause_due() {
                                   options_.batch, options_.ahead, kLease);
     for (const SandboxRecord& record : taken)
       if (!is_due(record))
-        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kAsked), record.id.value);
+        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kFlushChannel),
+                       record.id.value);
     return taken;
   };
   auto taken = co_await parts_.database.run(std::move(work));
   const size_t count = taken.size();
   const auto idle = std::partition(taken.begin(), taken.end(),
                                    [this](const auto& record) { return is_due(record); });
-  for (auto at = idle; at != taken.end(); ++at) send_idle(*at);
+  for (auto at = idle; at != taken.end(); ++at) post_idle(*at);
   taken.erase(idle, taken.end());
   carry_out_all(std::move(taken), true);
   co_return count;
@@ -67,24 +68,24 @@ bool Reaper::is_due(const SandboxRecord& record) const {
          record.expires_at <= parts_.clock.now() + options_.ahead;
 }
 
-void Reaper::send_idle(const SandboxRecord& record) {
+void Reaper::post_idle(const SandboxRecord& record) {
   // From here on, open() reads the new state; use that began before is recorded in Activity.
-  parts_.cache.forget(record.id);
+  parts_.cache.invalidate(record.id);
   const auto taken = std::chrono::steady_clock::now();
-  errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
-                [this, record, taken] { return pause_unless_used(record, taken); });
+  work_queue_.post(queue_key(record.tenant, record.deployment), "pause/" + record.id.value,
+                   [this, record, taken] { return pause_unless_used(record, taken); });
 }
 
 Task<void> Reaper::pause_unless_used(SandboxRecord record,
                                      std::chrono::steady_clock::time_point taken) {
-  co_await sleep_for(taken + kTimeToTell - std::chrono::steady_clock::now());
+  co_await sleep_for(taken + kFlushGrace - std::chrono::steady_clock::now());
   const bool used = is_used_here(record);
   auto give_up = [this, id = record.id, used](pqxx::work& tx) {
-    return sandbox_rows::set_back_in_use(tx, id, used, idleness::kPausedIdle, options_.ahead);
+    return sandbox_rows::revert_if_used(tx, id, used, idleness::kPausedIdle, options_.ahead);
   };
   const bool in_use = co_await parts_.database.run(std::move(give_up));
   if (in_use)
-    parts_.cache.forget(record.id);
+    parts_.cache.invalidate(record.id);
   else
     co_await carry_out(std::move(record), true);
 }
@@ -105,7 +106,7 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
   const auto* error = std::get_if<Error>(&outcome);
   const bool over = now->state == SandboxState::pausing && now->on_expiry == EndAction::pause &&
                     now->expires_at + kPauseGrace < parts_.clock.now();
-  if (!error || !(is_hopeless(*error) || over)) co_return;
+  if (!error || !(is_permanent_failure(*error) || over)) co_return;
   log::warn("a sandbox was not paused or resumed",
             {{"sandbox", id.value}, {"reason", error->what()}});
   if (!or_end && !over) co_return;
@@ -115,7 +116,7 @@ Task<void> Reaper::carry_out(SandboxRecord record, bool or_end) {
 
 Task<size_t> Reaper::finish_pausing() { return take_half_paused(options_.batch, options_.ahead); }
 
-Task<size_t> Reaper::take_up_pausing() {
+Task<size_t> Reaper::recover_pausing() {
   return take_half_paused(kAllThereAre, options_.ahead + kLease);
 }
 
@@ -130,9 +131,9 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
   co_return count;
 }
 
-Task<void> Reaper::take_up_once() {
+Task<void> Reaper::recover_once() {
   for (;;) {
-    const auto outcome = co_await attempt(take_up_pausing());
+    const auto outcome = co_await attempt(recover_pausing());
     if (!std::holds_alternative<Error>(outcome)) co_return;
     co_await sleep_for(options_.stopping_every);
   }
@@ -140,9 +141,9 @@ Task<void> Reaper::take_up_once() {
 
 void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {
   for (const SandboxRecord& record : records) {
-    parts_.cache.forget(record.id);
-    errands_.send(line_of(record.tenant, record.deployment), "pause/" + record.id.value,
-                  [this, record, or_end] { return carry_out(record, or_end); });
+    parts_.cache.invalidate(record.id);
+    work_queue_.post(queue_key(record.tenant, record.deployment), "pause/" + record.id.value,
+                     [this, record, or_end] { return carry_out(record, or_end); });
   }
 }
 

@@ -78,7 +78,7 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
     std::optional<std::vector<SandboxRecord>> expected;
     // Only this gateway checks its own machine; a lease there is of a process that crashed.
     if (!deployment->descriptor.machine.empty() ||
-        sandbox_rows::take_turn(tx, "reconcile/" + deployment->key().text(), lease * 9 / 10))
+        sandbox_rows::acquire_lease(tx, "reconcile/" + deployment->key().text(), lease * 9 / 10))
       expected = sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
     return expected;
   };
@@ -102,7 +102,7 @@ Task<size_t> Reconciler::fail_lost(DeploymentPtr deployment, std::vector<Backend
   const std::set<std::string> there = present_among(listed);
   size_t lost = 0;
   for (const SandboxRecord& record : expected) {
-    if (there.contains(record.backend_id) || lifecycle_.ends_here(record.id)) continue;
+    if (there.contains(record.backend_id) || lifecycle_.is_ending_here(record.id)) continue;
     auto noting = note_if_gone(deployment, record);
     const auto outcome = co_await attempt(std::move(noting));
     if (const bool* is_lost = std::get_if<bool>(&outcome))
@@ -140,9 +140,9 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
                                       std::vector<BackendSandbox> listed) {
   const std::string installation = lifecycle_.parts().installation->id();
   // Before reading rows: a create that is no longer under way by then has its row, or its end.
-  const auto& head_starts = *lifecycle_.parts().head_starts;
+  const auto& optimistic_creates = *lifecycle_.parts().optimistic_creates;
   std::erase_if(listed, [&](const auto& one) {
-    return !may_be_ours(one, installation) || head_starts.holds(SandboxId{one.sandbox_id});
+    return !may_be_ours(one, installation) || optimistic_creates.holds(SandboxId{one.sandbox_id});
   });
   std::vector<std::string> ids;
   for (const BackendSandbox& one : listed) ids.push_back(one.sandbox_id);
@@ -184,7 +184,7 @@ Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::st
                [&](const std::string& id) { return !noted.contains(id); });
   noted = {died->begin(), died->end()};
   const std::set<std::string> news = owed;
-  owe(deployment->key(), owed);
+  set_unrecorded_deaths(deployment->key(), owed);
   for (const std::string& id : news) {
     auto noting = lifecycle_.note_gone(SandboxId{id}, "it ended by itself");
     const auto done = co_await attempt(std::move(noting));
@@ -192,18 +192,19 @@ Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::st
     if (failure) noted.erase(id);
     if (failure && failure->code == ErrorCode::unavailable) continue;
     owed.erase(id);
-    owe(deployment->key(), owed);
+    set_unrecorded_deaths(deployment->key(), owed);
   }
 }
 
-void Reconciler::owe(const DeploymentKey& deployment, std::set<std::string> deaths) {
+void Reconciler::set_unrecorded_deaths(const DeploymentKey& deployment,
+                                       std::set<std::string> deaths) {
   const std::lock_guard lock(mutex_);
-  owed_deaths_[deployment] = std::move(deaths);
+  unrecorded_deaths_[deployment] = std::move(deaths);
 }
 
-bool Reconciler::owes_death_of(const SandboxId& id) const {
+bool Reconciler::has_unrecorded_death(const SandboxId& id) const {
   const std::lock_guard lock(mutex_);
-  return std::any_of(owed_deaths_.begin(), owed_deaths_.end(),
+  return std::any_of(unrecorded_deaths_.begin(), unrecorded_deaths_.end(),
                      [&](const auto& owed) { return owed.second.contains(id.value); });
 }
 
@@ -231,7 +232,7 @@ Task<void> Reconciler::note_deaths() {
   forget_removed(noted_deaths_);
   {
     const std::lock_guard lock(mutex_);
-    forget_removed(owed_deaths_);
+    forget_removed(unrecorded_deaths_);
   }
   const auto set = lifecycle_.parts().deployments.snapshot();
   for (const DeploymentPtr& deployment : *set)
@@ -248,8 +249,8 @@ Task<void> Reconciler::note_earlier_deaths() {
 }
 
 void Reconciler::send_for(DeploymentPtr deployment) {
-  errands_.send(Errands::line_of(*deployment), "reconcile/" + deployment->key().text(),
-                [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
+  work_queue_.post(KeyedWorkQueue::queue_key(*deployment), "reconcile/" + deployment->key().text(),
+                   [this, deployment]() -> Task<void> { co_await reconcile(deployment); });
 }
 
 // Which deployments are on our own machine is known once their nodes have answered. Empty after

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/sandboxes/errands.hpp"
+#include "gateway/sandboxes/keyed_work_queue.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
@@ -25,7 +25,8 @@ class Reconciler {
   Reconciler(Lifecycle& lifecycle, Options options)
       : lifecycle_(lifecycle),
         options_(options),
-        errands_(asio::make_strand(lifecycle.parts().executor), {.at_once = 2, .waiting = 100}) {}
+        work_queue_(asio::make_strand(lifecycle.parts().executor),
+                    {.at_once = 2, .max_queued = 100}) {}
 
   struct Result {
     size_t lost = 0, orphans_killed = 0;
@@ -41,8 +42,8 @@ class Reconciler {
   Task<void> note_earlier_deaths();
   // Whether the sandbox's death is known and the database does not have it: nothing else may end
   // its charge then. Thread-safe.
-  bool owes_death_of(const SandboxId& id) const;
-  Task<void> rest() const { return errands_.rest(); }  // await before destruction
+  bool has_unrecorded_death(const SandboxId& id) const;
+  Task<void> drain() const { return work_queue_.drain(); }  // await before destruction
 
  private:
   // By backend id: when this replica first saw the orphan.
@@ -54,7 +55,7 @@ class Reconciler {
   void forget_removed(Map& map) const;
   // Seldom: a tenant's own backend may be away for ever, or now and then.
   void log_unlisted(const DeploymentKey& deployment, const Error& reason);
-  void owe(const DeploymentKey& deployment, std::set<std::string> deaths);
+  void set_unrecorded_deaths(const DeploymentKey& deployment, std::set<std::string> deaths);
   void send_for(DeploymentPtr deployment);
   Task<std::vector<DeploymentPtr>> on_own_machine() const;
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
@@ -70,9 +71,9 @@ class Reconciler {
   std::map<DeploymentKey, Sightings> first_seen_;
   std::map<DeploymentKey, std::set<std::string>> noted_deaths_;  // used by note_deaths() only
   mutable std::mutex mutex_;
-  std::map<DeploymentKey, std::set<std::string>> owed_deaths_;  // guarded by mutex_
+  std::map<DeploymentKey, std::set<std::string>> unrecorded_deaths_;  // guarded by mutex_
   std::map<DeploymentKey, std::chrono::steady_clock::time_point> unlisted_logged_;  // likewise
-  Errands errands_;  // on a strand, which guards first_seen_
+  KeyedWorkQueue work_queue_;  // on a strand, which guards first_seen_
 };
 
 }  // namespace sandgate

@@ -25,7 +25,7 @@ RecordedRequest request_from(const pqxx::row& row) {
   RecordedRequest request;
   request.sandbox = row[0].as<std::string>();
   request.at = from_micros(row[1].as<int64_t>());
-  request.wishes = Json::parse(row[2].as<std::string>());
+  request.overrides = Json::parse(row[2].as<std::string>());
   request.deployment = row[3].as<std::string>();
   request.provider = row[4].as<std::string>();
   request.region = row[5].as<std::string>();

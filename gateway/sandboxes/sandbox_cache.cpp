@@ -34,7 +34,7 @@ std::optional<CachedSandboxPtr> SandboxCache::peek(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id.value);
-  if (found == shard.entries.end() || found->second.forgotten ||
+  if (found == shard.entries.end() || found->second.invalidated ||
       found->second.until < Steady::now())
     return std::nullopt;
   shard.recent.splice(shard.recent.begin(), shard.recent, found->second.position);
@@ -46,7 +46,7 @@ CachedSandboxPtr SandboxCache::last_known(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id.value);
-  const bool known = found != shard.entries.end() && !found->second.forgotten;
+  const bool known = found != shard.entries.end() && !found->second.invalidated;
   return known ? found->second.value : nullptr;
 }
 
@@ -85,7 +85,7 @@ SandboxCache::Mark SandboxCache::mark_of(const SandboxId& id) {
   return Mark{shard.changes};
 }
 
-void SandboxCache::remember(const SandboxRecord& record, Mark as_of) {
+void SandboxCache::store(const SandboxRecord& record, Mark as_of) {
   put(record.id,
       std::make_shared<const CachedSandbox>(CachedSandbox{record, to_json(record).dump()}), as_of);
 }
@@ -98,7 +98,7 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   // A change since the read may be of this row. The value is current if it holds that very change.
   const auto known = shard.entries.find(id.value);
   const bool is_latest = value && value->record.revision != 0 && known != shard.entries.end() &&
-                         known->second.told == value->record.revision;
+                         known->second.notified_revision == value->record.revision;
   if (shard.changes != as_of.changes && !is_latest) return;
   auto [entry, added] = shard.entries.try_emplace(id.value);
   if (added) {
@@ -107,7 +107,7 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   }
   entry->second.value = std::move(value);
   entry->second.until = until;
-  entry->second.forgotten = false;
+  entry->second.invalidated = false;
   shard.recent.splice(shard.recent.begin(), shard.recent, entry->second.position);
   if (shard.entries.size() > capacity_per_shard_) {
     shard.entries.erase(shard.recent.back());
@@ -115,14 +115,14 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   }
 }
 
-void SandboxCache::forget(const SandboxId& id) {
+void SandboxCache::invalidate(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   ++shard.changes;
   const auto found = shard.entries.find(id.value);
   if (found == shard.entries.end()) return;
-  found->second.forgotten = true;
-  found->second.told = 0;
+  found->second.invalidated = true;
+  found->second.notified_revision = 0;
   shard.recent.splice(shard.recent.end(), shard.recent, found->second.position);
 }
 
@@ -133,13 +133,13 @@ void SandboxCache::on_change(const SandboxId& id, int64_t revision) {
   std::lock_guard lock(shard.mutex);
   const auto found = shard.entries.find(id.value);
   const bool known = found != shard.entries.end();
-  if (known) found->second.told = revision;
+  if (known) found->second.notified_revision = revision;
   if (known && found->second.value && found->second.value->record.revision == revision) return;
   ++shard.changes;
-  if (known) found->second.forgotten = true;
+  if (known) found->second.invalidated = true;
 }
 
-void SandboxCache::drop(const SandboxId& id) {
+void SandboxCache::evict(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
   ++shard.changes;
@@ -154,8 +154,8 @@ void SandboxCache::clear() {
     std::lock_guard lock(shard.mutex);
     ++shard.changes;
     for (auto& [id, entry] : shard.entries) {
-      entry.forgotten = true;
-      entry.told = 0;
+      entry.invalidated = true;
+      entry.notified_revision = 0;
     }
   }
 }

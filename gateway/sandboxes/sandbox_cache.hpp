@@ -21,7 +21,7 @@ struct CachedSandbox {
 using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
 
 // Cache of sandboxes by id, so that GET and exec do not touch PostgreSQL. Holds settled states for
-// 60 s and, for a second, ids that do not exist. Invalidated by NOTIFY and by `forget` in this
+// 60 s and, for a second, ids that do not exist. Invalidated by NOTIFY and by `invalidate` in this
 // process. run() sends a heartbeat through the same channel; after 900 ms without a notification
 // the cache is bypassed. A stale answer is therefore under a second old, except while the database
 // does not answer. Thread-safe.
@@ -38,16 +38,16 @@ class SandboxCache {
   // end while the database does not answer. Null: never cached, or evicted.
   CachedSandboxPtr last_seen(const SandboxId& id);
   // After a commit: the row has changed and has to be read again.
-  void forget(const SandboxId& id);
-  // As forget(), for a sandbox that has ended; also frees the entry.
-  void drop(const SandboxId& id);
-  // As forget(), but caches the row that the committed transaction returned last. `as_of` was taken
-  // before that transaction began; a concurrent change since then wins.
+  void invalidate(const SandboxId& id);
+  // As invalidate(), for a sandbox that has ended; also frees the entry.
+  void evict(const SandboxId& id);
+  // As invalidate(), but caches the row that the committed transaction returned last. `as_of` was
+  // taken before that transaction began; a concurrent change since then wins.
   struct Mark {
     uint64_t changes = 0;
   };
   Mark mark_of(const SandboxId& id);
-  void remember(const SandboxRecord& record, Mark as_of);
+  void store(const SandboxRecord& record, Mark as_of);
 
   static constexpr const char* kChannel = "sandbox_rows";  // for Notifications::subscribe
   void on_notification(const std::string& payload);
@@ -61,8 +61,8 @@ class SandboxCache {
   struct Entry {
     CachedSandboxPtr value;  // null: no such sandbox
     std::chrono::steady_clock::time_point until;
-    bool forgotten = false;  // invalidated
-    int64_t told = 0;  // revision notified last; 0: invalidated after that by forget() or clear()
+    bool invalidated = false;
+    int64_t notified_revision = 0;  // 0: invalidated since by invalidate() or clear()
     std::list<std::string>::iterator position;
   };
   struct Shard {

@@ -65,18 +65,18 @@ Task<std::optional<SandboxRecord>> Scopes::join(TenantId tenant, std::string key
   }
 }
 
-Task<Scopes::Met> Scopes::create(CreateOrder order) {
+Task<Scopes::Joined> Scopes::create(CreateOrder order) {
   if (order.scope_key.empty()) {
     SandboxRecord made = co_await lifecycle_.create(std::move(order));
-    co_return Met{.sandbox = std::move(made), .made = true};
+    co_return Joined{.sandbox = std::move(made), .made = true};
   }
   for (int meeting = 1;; ++meeting) {
     auto there = co_await join(order.tenant, order.scope_key);
-    if (there) co_return Met{.sandbox = std::move(*there)};
+    if (there) co_return Joined{.sandbox = std::move(*there)};
     auto creating = lifecycle_.create(order);
     auto outcome = co_await attempt(std::move(creating));
     if (auto* made = std::get_if<SandboxRecord>(&outcome))
-      co_return Met{.sandbox = std::move(*made), .made = true};
+      co_return Joined{.sandbox = std::move(*made), .made = true};
     const Error& error = std::get<Error>(outcome);
     if (error.code != ErrorCode::conflict || meeting == kMeetings) throw error;
   }

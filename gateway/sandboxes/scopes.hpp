@@ -11,7 +11,7 @@ class Scopes {
  public:
   explicit Scopes(Lifecycle& lifecycle) : lifecycle_(lifecycle), pausing_(lifecycle) {}
 
-  struct Met {
+  struct Joined {
     SandboxRecord sandbox;
     bool made = false;  // by this call
   };
@@ -19,7 +19,7 @@ class Scopes {
   // without scope gets its own. Throws as Lifecycle::create() and Pausing::resume(), and
   // unavailable when the scope's sandbox is on another gateway's machine: it could not be used
   // here.
-  Task<Met> create(CreateOrder order);
+  Task<Joined> create(CreateOrder order);
 
  private:
   Task<std::optional<SandboxRecord>> join(TenantId tenant, std::string key);

@@ -4,7 +4,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/placement/unwanted.hpp"
+#include "gateway/placement/discard_sandbox.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
 namespace sandgate {
@@ -82,7 +82,7 @@ Task<void> Shadowing::place_run(Run& run) {
   if (!placement.placed) co_return;
   const DeploymentPtr deployment = placement.placed->deployment;
   run.decision.chosen = deployment->name;
-  auto ending = end_unwanted(deployment, placement.placed->sandbox.backend_id, run.id.value);
+  auto ending = discard_sandbox(deployment, placement.placed->sandbox.backend_id, run.id.value);
   const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
   if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});

@@ -118,7 +118,7 @@ void erase(pqxx::work& tx, const SnapshotId& id) {
   run_prepared(tx, "DELETE FROM snapshot WHERE id = $1", id.value);
 }
 
-void put_off(pqxx::work& tx, const SnapshotId& id) {
+void postpone(pqxx::work& tx, const SnapshotId& id) {
   run_prepared(tx, R"sql(
     UPDATE snapshot SET attempts = attempts + 1,
       lease_until = now() + make_interval(secs => least(60, power(2, least(attempts, 6))))

@@ -53,7 +53,7 @@ bool is_being_made(pqxx::work& tx, const SnapshotId& id);
 bool is_copied(pqxx::work& tx, const SandboxId& sandbox);
 void erase(pqxx::work& tx, const SnapshotId& id);
 // Postpones the next try to remove the snapshot, by 1 s doubling to 60 s.
-void put_off(pqxx::work& tx, const SnapshotId& id);
+void postpone(pqxx::work& tx, const SnapshotId& id);
 
 // Finds ready snapshots only, never a fork's; list() too.
 std::optional<SnapshotRecord> find(pqxx::work& tx, const TenantId& tenant, const SnapshotId& id);
@@ -71,7 +71,7 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std:
                                             std::chrono::milliseconds ahead);
 
 // Deletes at most `most` rows that waited longer than `age` to be removed from a machine that is
-// taken for lost (see Machines). Returns how many.
+// taken for lost (see MachineMonitor). Returns how many.
 size_t forget_lost(pqxx::work& tx, std::chrono::hours age, int most);
 
 }  // namespace snapshot_rows

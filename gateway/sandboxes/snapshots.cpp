@@ -6,10 +6,10 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
-#include "gateway/placement/certainty.hpp"
+#include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 #include "registry/quota.hpp"
 
 namespace sandgate {
@@ -37,12 +37,12 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
   if (auto* made = std::get_if<BackendSnapshot>(&outcome)) co_return std::move(*made);
   const Error error = std::get<Error>(outcome);
   // A backend that did not answer may still make the snapshot.
-  auto forget = [id = wanted.id, certain = is_certain(error)](pqxx::work& tx) {
+  auto forget = [id = wanted.id, certain = is_definite_failure(error)](pqxx::work& tx) {
     certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
   };
   co_await attempt(database.run(std::move(forget)));
-  auto judging = lifecycle.judge_refusal(wanted.tenant, wanted.sandbox, error);
-  const Error told = co_await std::move(judging);
+  auto translating = lifecycle.translate_refusal(wanted.tenant, wanted.sandbox, error);
+  const Error told = co_await std::move(translating);
   throw told;
 }
 
@@ -94,14 +94,14 @@ Task<SandboxRecord> Snapshots::source(TenantId tenant, SandboxId sandbox) {
 }
 
 Task<SnapshotRecord> Snapshots::take(TenantId tenant, SandboxId sandbox, std::string name,
-                                     Keeps wish, std::string claim) {
+                                     Keeps requested, std::string claim) {
   const SandboxRecord record = co_await source(tenant, sandbox);
   SnapshotRecord wanted{.id = SnapshotId::make(),
                         .tenant = tenant,
                         .name = std::move(name),
                         .sandbox = sandbox,
                         .deployment = record.deployment,
-                        .kept = wish,
+                        .kept = requested,
                         .disk_gib = record.resources.disk_gib};
   auto work = [this, record, wanted, claim]() -> Task<SnapshotRecord> {
     return make(record, wanted, claim);
@@ -132,7 +132,7 @@ Task<SnapshotRecord> Snapshots::make(SandboxRecord source, SnapshotRecord wanted
   auto keep = [wanted](pqxx::work& tx) {
     auto ready = snapshot_rows::set_ready(tx, wanted);
     if (ready && !wanted.for_fork)
-      tell_sandbox_event(tx, wanted.sandbox, "snapshotted", {{"snapshot", wanted.id.value}});
+      publish_sandbox_event(tx, wanted.sandbox, "snapshotted", {{"snapshot", wanted.id.value}});
     return ready;
   };
   const auto kept = co_await parts_.database.run(std::move(keep));
@@ -152,13 +152,13 @@ Task<std::vector<SnapshotRecord>> Snapshots::list(snapshot_rows::Page page) {
   co_return co_await parts_.database.run(std::move(read));
 }
 
-Task<void> Snapshots::begin_with(CreateOrder& order, SnapshotRecord snapshot,
-                                 std::optional<int64_t> asked_disk_gib) {
+Task<void> Snapshots::restore_from(CreateOrder& order, SnapshotRecord snapshot,
+                                   std::optional<int64_t> asked_disk_gib) {
   // Its failure would count against the deployment.
   if (is_elsewhere(snapshot))
     throw Error(ErrorCode::unavailable, "the snapshot is on the machine of another gateway");
   const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
-  start_from(order, snapshot, asked_disk_gib, deployment.get());
+  apply_snapshot(order, snapshot, asked_disk_gib, deployment.get());
   const Cipher* cipher = parts_.cipher;
   if (!cipher) co_return;
   auto read = [cipher, snapshot](pqxx::work& tx) {
@@ -213,7 +213,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
               : error->code == ErrorCode::not_found || error->code == ErrorCode::unsupported;
   if (!gone) log::warn("a snapshot is still on its backend", {{"snapshot", id.value}});
   auto write = [id, gone](pqxx::work& tx) {
-    gone ? snapshot_rows::erase(tx, id) : snapshot_rows::put_off(tx, id);
+    gone ? snapshot_rows::erase(tx, id) : snapshot_rows::postpone(tx, id);
   };
   // If this is lost, the row stays `removing` and the reaper retries.
   co_await attempt(parts_.database.run(std::move(write)));
@@ -241,7 +241,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
                         .kept = Keeps::disk,
                         .disk_gib = source.resources.disk_gib};
   const SnapshotRecord snapshot = co_await make(source, std::move(wanted), order.claim);
-  co_await begin_with(order, snapshot, std::nullopt);
+  co_await restore_from(order, snapshot, std::nullopt);
   const Error not_tried(ErrorCode::internal, "not tried");
   auto copies = std::make_shared<std::vector<Outcome<SandboxRecord>>>(count, not_tried);
   std::vector<size_t> numbers;
@@ -259,14 +259,14 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
     if (const auto* record = std::get_if<SandboxRecord>(&one)) made.push_back(record->id.value);
   auto give_up = [id = snapshot.id, source = source.id, made](pqxx::work& tx) {
     snapshot_rows::give_up(tx, id, kRemovalLease);
-    if (!made.empty()) tell_sandbox_event(tx, source, "forked", {{"copies", made}});
+    if (!made.empty()) publish_sandbox_event(tx, source, "forked", {{"copies", made}});
   };
   const auto given_up = co_await attempt(parts_.database.run(std::move(give_up)));
   if (!std::holds_alternative<Error>(given_up)) co_await finish_removal(snapshot);
   co_return std::move(*copies);
 }
 
-Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::string made) {
+Task<std::optional<SnapshotRecord>> Snapshots::recover(TenantId tenant, std::string made) {
   const auto id = SnapshotId::parse(made);
   if (!id) co_return std::nullopt;
   const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
@@ -283,7 +283,7 @@ Task<std::optional<SnapshotRecord>> Snapshots::take_up(TenantId tenant, std::str
   }
 }
 
-Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant, std::string made) {
+Task<std::map<size_t, SandboxRecord>> Snapshots::recover_copies(TenantId tenant, std::string made) {
   const Written written = written_in(made);
   const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
   auto copies = co_await copies_of(parts_.database, written.ids);
@@ -292,7 +292,7 @@ Task<std::map<size_t, SandboxRecord>> Snapshots::take_up_copies(TenantId tenant,
     copies = co_await copies_of(parts_.database, written.ids);
   }
   const std::vector<SandboxId> unmade = unmade_among(copies);
-  for (const SandboxId& id : unmade) co_await lifecycle_.end_untold(tenant, id);
+  for (const SandboxId& id : unmade) co_await lifecycle_.kill_uncharged(tenant, id);
   std::map<size_t, SandboxRecord> told;
   const OutageJournal* outage = parts_.outage;
   for (const SandboxRecord& copy : copies) {
@@ -314,8 +314,8 @@ Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most, std::stri
   co_return co_await parts_.database.run(std::move(take));
 }
 
-void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked,
-                const Deployment* deployment) {
+void apply_snapshot(CreateOrder& order, const SnapshotRecord& snapshot,
+                    std::optional<int64_t> asked, const Deployment* deployment) {
   Profile& profile = order.request.profile;
   const auto given = [&](int64_t disk_gib) {
     Resources size = profile.resources;

@@ -23,7 +23,7 @@ class Snapshots {
   Task<SandboxRecord> source(TenantId tenant, SandboxId sandbox);
   // Takes a snapshot of a running or paused sandbox. Throws not_found, conflict, unsupported,
   // quota_exceeded, timeout, unavailable (on another gateway's machine), and the backend's error.
-  Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps wish,
+  Task<SnapshotRecord> take(TenantId tenant, SandboxId sandbox, std::string name, Keeps requested,
                             std::string claim = "");
   Task<SnapshotRecord> find(TenantId tenant, SnapshotId id);  // throws not_found
   Task<std::vector<SnapshotRecord>> list(snapshot_rows::Page page);
@@ -31,10 +31,10 @@ class Snapshots {
   // retries. Throws not_found.
   Task<void> remove(TenantId tenant, SnapshotId id);
 
-  // start_from(), also adding the variables given to the snapshot's sandbox that the order does not
-  // set itself. Throws Error: invalid, and unavailable for one on another gateway's machine.
-  Task<void> begin_with(CreateOrder& order, SnapshotRecord snapshot,
-                        std::optional<int64_t> asked_disk_gib);
+  // apply_snapshot(), also adding the variables given to the snapshot's sandbox that the order does
+  // not set itself. Throws Error: invalid, and unavailable for one on another gateway's machine.
+  Task<void> restore_from(CreateOrder& order, SnapshotRecord snapshot,
+                          std::optional<int64_t> asked_disk_gib);
 
   // Creates `count` copies of a source(), from a hidden snapshot. `order` describes the copies,
   // without the snapshot. Throws as take(); each copy has its own outcome.
@@ -44,10 +44,10 @@ class Snapshots {
   // For the retry of a call that ended without a response; `made` is the effect stored with its
   // Idempotency-Key. Returns the snapshot; empty when there is none. A snapshot that is still being
   // made after two seconds is given up.
-  Task<std::optional<SnapshotRecord>> take_up(TenantId tenant, std::string made);
-  // As take_up(), for fork(): the copies created, also if ended since, by their index in the
+  Task<std::optional<SnapshotRecord>> recover(TenantId tenant, std::string made);
+  // As recover(), for fork(): the copies created, also if ended since, by their index in the
   // response. A copy that is still being created after two seconds is ended, uncharged.
-  Task<std::map<size_t, SandboxRecord>> take_up_copies(TenantId tenant, std::string made);
+  Task<std::map<size_t, SandboxRecord>> recover_copies(TenantId tenant, std::string made);
 
   // For the reaper: leases unfinished snapshots whose lease is over, but for those on other
   // machines than `machine`.
@@ -73,7 +73,7 @@ class Snapshots {
 // Makes the order restore the snapshot: sets its location and disk size. `asked`, the body's own
 // disk size if any, and the profile's limit count as what `deployment` gives for them; null: it
 // rounds nothing up. `asked` has to be the snapshot's size. Throws Error(invalid).
-void start_from(CreateOrder& order, const SnapshotRecord& snapshot, std::optional<int64_t> asked,
-                const Deployment* deployment = nullptr);
+void apply_snapshot(CreateOrder& order, const SnapshotRecord& snapshot,
+                    std::optional<int64_t> asked, const Deployment* deployment = nullptr);
 
 }  // namespace sandgate

@@ -4,7 +4,7 @@
 
 #include <pqxx/pqxx>
 
-#include "billing/set_aside.hpp"
+#include "billing/reservation_estimate.hpp"
 #include "gateway/sandboxes/record.hpp"
 
 namespace sandgate {

@@ -97,8 +97,8 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
   return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>()};
 }
 
-bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
-                       const Meter::Measured& counted) {
+bool try_fast_end(pqxx::nontransaction& statement, const SandboxId& id, Time at,
+                  const Meter::Measured& counted) {
   static const std::string kSql = std::string("WITH ") + kBox + R"sql(, metered AS (
       UPDATE metered_sandbox m SET state = 'closed', closed_as = m.state, unbooked_end = )sql" +
                                   kMeterEnd + R"sql(,
@@ -110,7 +110,7 @@ bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Tim
               .empty();
 }
 
-std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at) {
+std::optional<Time> set_ended_speculatively(pqxx::work& tx, const SandboxId& id, Time at) {
   static const std::string kSql =
       std::string("WITH ") + kBox + ", metered AS MATERIALIZED (SELECT m.sandbox, " + kMeterEnd +
       " AS unbooked_end FROM metered_sandbox m, box WHERE " + kMayEnd + " FOR UPDATE OF m)" +
@@ -120,8 +120,8 @@ std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at
   return from_micros(rows[0][0].as<int64_t>());
 }
 
-void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
-                       const Meter::Measured& counted) {
+void close_meter_speculatively(pqxx::work& tx, const SandboxId& id, Time ended_at,
+                               const Meter::Measured& counted) {
   run_prepared(tx, R"sql(
     UPDATE metered_sandbox SET state = 'closed', closed_as = state, unbooked_end = $2::timestamptz,
       final_egress_bytes = $3, final_cpu_micros = $4, final_read_at = $5::timestamptz
@@ -130,7 +130,7 @@ void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
                to_rfc3339(counted.sampled_at));
 }
 
-void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most) {
+void postpone(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most) {
   run_prepared(tx, R"sql(
     UPDATE sandbox SET stop_attempts = stop_attempts + 1,
       lease_until = now() + make_interval(secs => least($2, power(2, least(stop_attempts, 6))))
@@ -138,7 +138,7 @@ void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most) {
                id.value, most.count());
 }
 
-void leave(pqxx::work& tx, const SandboxId& id) {
+void make_due(pqxx::work& tx, const SandboxId& id) {
   run_prepared(tx, "UPDATE sandbox SET lease_until = now() WHERE id = $1 AND state = 'stopping'",
                id.value);
 }
@@ -181,7 +181,7 @@ void resolve(pqxx::work& tx, const OpenAttempt& attempt) {
                attempt.sandbox.value, attempt.ordinal);
 }
 
-bool take_turn(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease) {
+bool acquire_lease(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease) {
   return !run_prepared(tx, R"sql(
     INSERT INTO sweep_lease AS held (name, until)
     VALUES ($1, now() + make_interval(secs => $2 / 1000.0))

@@ -33,17 +33,18 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id);
 // `at`, now or (on_expiry kill) expires_at, whichever is first; Meter::book_ends() books `counted`
 // later. A transaction of its own. False: nothing was changed, as for tenants with budgets; the
 // caller has to use set_stopping() and set_ended().
-bool set_ended_at_once(pqxx::nontransaction& statement, const SandboxId& id, Time at,
-                       const Meter::Measured& counted);
-// The same in two statements of one transaction: set_ended_ahead() for a sandbox that its backend
-// is about to end, which returns the end of the charge; then, with what was counted, the other.
-std::optional<Time> set_ended_ahead(pqxx::work& tx, const SandboxId& id, Time at);
-void close_meter_ahead(pqxx::work& tx, const SandboxId& id, Time ended_at,
-                       const Meter::Measured& counted);
+bool try_fast_end(pqxx::nontransaction& statement, const SandboxId& id, Time at,
+                  const Meter::Measured& counted);
+// The same in two statements of one transaction: set_ended_speculatively() for a sandbox that its
+// backend is about to end, which returns the end of the charge; then, with what was counted, the
+// other.
+std::optional<Time> set_ended_speculatively(pqxx::work& tx, const SandboxId& id, Time at);
+void close_meter_speculatively(pqxx::work& tx, const SandboxId& id, Time ended_at,
+                               const Meter::Measured& counted);
 // Postpones the next try to end a `stopping` sandbox, by 1 s doubling to `most`.
-void put_off(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
+void postpone(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
 // Makes a `stopping` sandbox due at once, for the reaper of the gateway on whose machine it is.
-void leave(pqxx::work& tx, const SandboxId& id);
+void make_due(pqxx::work& tx, const SandboxId& id);
 
 // At most `most` rows that match `condition`, least `order` first, but for those of some tenants.
 // Both are trusted SQL; in `condition`, $1 is `ahead` in milliseconds.
@@ -128,7 +129,7 @@ std::vector<OpenAttempt> take_open_attempts(pqxx::work& tx, int most,
 void resolve(pqxx::work& tx, const OpenAttempt& attempt);
 
 // Takes the named lease; true for one caller per `lease`.
-bool take_turn(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease);
+bool acquire_lease(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease);
 
 // A tenant's sandboxes that have not ended, and its number of creates in the last minute.
 struct Load {

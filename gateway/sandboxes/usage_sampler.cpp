@@ -42,8 +42,8 @@ DeploymentSet UsageSampler::measured() const {
 
 void UsageSampler::begin() {
   for (const DeploymentPtr& deployment : measured())
-    errands_.send(Errands::line_of(*deployment), "sample/" + deployment->key().text(),
-                  [this, deployment]() -> Task<void> { co_await sample_on(deployment); });
+    work_queue_.post(KeyedWorkQueue::queue_key(*deployment), "sample/" + deployment->key().text(),
+                     [this, deployment]() -> Task<void> { co_await sample_on(deployment); });
 }
 
 Task<size_t> UsageSampler::sample() {

@@ -1,5 +1,5 @@
 #pragma once
-#include "gateway/sandboxes/errands.hpp"
+#include "gateway/sandboxes/keyed_work_queue.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 
 namespace sandgate {
@@ -16,7 +16,7 @@ class UsageSampler {
   UsageSampler(Lifecycle& lifecycle, Options options)
       : parts_(lifecycle.parts()),
         options_(options),
-        errands_(parts_.executor, {.at_once = 2, .waiting = 100}) {}
+        work_queue_(parts_.executor, {.at_once = 2, .max_queued = 100}) {}
 
   // Starts a round in the background; skips deployments whose last round is still running.
   void begin();
@@ -35,7 +35,7 @@ class UsageSampler {
 
   const Lifecycle::Parts& parts_;  // the lifecycle's
   Options options_;
-  Errands errands_;
+  KeyedWorkQueue work_queue_;
 };
 
 }  // namespace sandgate

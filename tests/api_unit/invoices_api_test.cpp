@@ -44,7 +44,7 @@ TEST_F(InvoicesApiTest, ThePageNamesItsIssuer) {
 
 TEST_F(InvoicesApiTest, DraftsTakeAPlaceAmongTheTenantsReports) {
   std::vector<std::shared_ptr<void>> places;
-  for (int i = 0; i < 8; ++i) places.push_back(usage.place_of(tenant));
+  for (int i = 0; i < 8; ++i) places.push_back(usage.acquire_report_slot(tenant));
   EXPECT_EQ(test::code_of([&] { draft(""); }), ErrorCode::rate_limited);
   places.pop_back();
   EXPECT_EQ(draft("").status, 201);

@@ -26,8 +26,8 @@ class LedgerApiTest : public test::BillingFixture {
 TEST_F(LedgerApiTest, ATransferThatIsNobodysNamesNoTenant) {
   run(database->run([&](pqxx::work& tx) {
     post_loss(tx, "d1", Money{test::dec("1"), "USD"}, "orphan");
-    post(tx, move_money(Money{test::dec("2"), "USD"}, "credit", tenant, std::string(kPrepaid),
-                        credits_of(tenant)));
+    post(tx, make_transfer(Money{test::dec("2"), "USD"}, "credit", tenant, std::string(kPrepaid),
+                           credits_of(tenant)));
   }));
   const Json items = transfers();
   ASSERT_EQ(items.size(), 2u);

@@ -179,7 +179,7 @@ TEST_F(SandboxesApiTest, ARetryIsNotAnsweredWithWhatIsBeingEnded) {
                    .sandbox = disowned.id,
                    .reason = "failed",
                    .failure = SandboxFailure{"unavailable", "no answer"}};
-  run(keeping.outage.remember(end));
+  run(keeping.outage.append(end));
   EXPECT_NE(again(disowned), disowned.id.value) << "the row says that it runs";
   run(keeping.outage.replay(keeping.lifecycle));
   EXPECT_EQ(world.row(disowned.id).state, SandboxState::stopping);
@@ -193,7 +193,7 @@ TEST_F(SandboxesApiTest, AListIsOfTheStatesThatItShows) {
   run(lifecycle.kill(world.tenant, SandboxId{made[4]}));
   // The last one's end was written meanwhile by another gateway.
   for (const int i : {1, 3, 4})
-    run(keeping.outage.remember({world.tenant, SandboxId{made[i]}, SystemClock().now(), "killed"}));
+    run(keeping.outage.append({world.tenant, SandboxId{made[i]}, SystemClock().now(), "killed"}));
   const auto listed = [&](const std::string& state) {
     std::vector<std::string> ids;
     for (std::string cursor;;) {

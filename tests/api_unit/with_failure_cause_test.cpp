@@ -9,7 +9,7 @@ namespace {
 
 // Takes every failure for what it says.
 struct Believer {
-  Task<Error> judge(TenantId, SandboxId, Error failure) { co_return failure; }
+  Task<Error> translate_failure(TenantId, SandboxId, Error failure) { co_return failure; }
 };
 
 Task<http::Response> fails(ErrorCode code) {

@@ -32,7 +32,7 @@ TEST_F(BudgetLocksTest, BudgetsOfSeveralTenantsAreReleasedInTheOrderOfBookings) 
   booking.exec_params("SELECT FROM budget WHERE tenant = $1 FOR UPDATE", later.value);
   auto releasing = std::async(std::launch::async, [&] {
     run(database->run([&](pqxx::work& tx) {
-      books.hold(tx, &clock);
+      books.lock(tx, &clock);
       release_reservations(tx, {first.value, second.value}, &clock);
     }));
   });

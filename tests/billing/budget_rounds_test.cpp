@@ -66,8 +66,8 @@ TEST_F(BudgetRoundsTest, CreditsOfTheMomentInWhichABudgetIsSetCountOnce) {
   pqxx::connection other(database.url());
   pqxx::work giving(other);
   const Money credits{dec("20"), "USD"};
-  post(giving, move_money(credits, "trial", tenant, std::string(kPrepaid), credits_of(tenant)));
-  raise_budgets(giving, tenant, credits);
+  post(giving, make_transfer(credits, "trial", tenant, std::string(kPrepaid), credits_of(tenant)));
+  credit_budgets(giving, tenant, credits);
   auto putting = std::async(std::launch::async, [&] {
     return put(R"({"amount":"1","currency":"USD","window":"total"})");
   });
@@ -107,7 +107,7 @@ TEST_F(BudgetRoundsTest, WhatEndedHoldsNothing) {
   const SandboxId one = start(), other = start();
   close(one);
   EXPECT_EQ(budget().reserved, dec("1.2"));
-  run(budgets.extend(*database));
+  run(budgets.renew(*database));
   EXPECT_EQ(budget().reserved, dec("0.6"));
   EXPECT_EQ(rows("SELECT sandbox FROM reservation"), std::vector{other.value});
 }
@@ -140,7 +140,7 @@ TEST_F(BudgetRoundsTest, WhatRanWithoutABudgetIsHeldForOnce) {
   EXPECT_EQ(count(), "0");
   clock.advance(2h);
   run(meter.flush(*database));
-  run(budgets.extend(*database));
+  run(budgets.renew(*database));
   EXPECT_EQ(count(), "0");
   const Budget set = put(twenty);
   EXPECT_EQ(set.spent, dec("7.2"));
@@ -158,7 +158,7 @@ TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
   put(R"({"amount":"3","currency":"USD","window":"total"})");
   close(start());
   EXPECT_EQ(budget().reserved, dec("0.6"));
-  EXPECT_NO_THROW(run(budgets.extend(*database)));
+  EXPECT_NO_THROW(run(budgets.renew(*database)));
   EXPECT_EQ(budget().reserved, dec("0"));
 }
 
@@ -178,7 +178,7 @@ TEST_F(BudgetRoundsTest, ManyThatMayFinishHideNoneThatHasToStop) {
   };
   insert("many", 1000, "2026-11-20T11:00:00Z");
   insert("few", 1, "2026-11-20T11:59:00Z");
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].sandbox.value, "sbfew1");
 }
@@ -195,7 +195,7 @@ TEST_F(BudgetRoundsTest, MoneyThatIsAddedOrFreedIsForWhatRunsFirst) {
       end_all("WHERE held > 0");
     EXPECT_GE(budget().remaining(), dec("0.6")) << "before it is set aside";
     EXPECT_TRUE(reserve(SandboxId::make()));
-    EXPECT_TRUE(run(budgets.extend(*database)).empty());
+    EXPECT_TRUE(run(budgets.renew(*database)).empty());
     // One may be covered for over five minutes, and not to its end.
     EXPECT_LE(budget().remaining(), dec("0.2"));
     end_all("");
@@ -218,7 +218,7 @@ TEST_F(BudgetRoundsTest, SetsMoreAsideAtThePriceOfThatMoment) {
   run(meter.flush(*database));
   EXPECT_EQ(budget().spent, dec("3.24"));
   clock.advance(90s);
-  run(budgets.extend(*database));
+  run(budgets.renew(*database));
   EXPECT_EQ(budget().reserved, dec("0.36") + dec("7.2")) << "an hour of now";
 }
 
@@ -231,12 +231,12 @@ TEST_F(BudgetRoundsTest, WhatWasFreeIsHeldToThePriceItGets) {
     "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.001"}]})");
   clock.advance(11min);
   run(meter.flush(*database));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   EXPECT_EQ(budget().spent, dec("0.06"));
   EXPECT_EQ(budget().reserved, dec("2.94")) << "what is left";
   clock.advance(49min);
   run(meter.flush(*database));
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].action, OnExceeded::kill);
 }
@@ -252,20 +252,20 @@ TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyRunsOnlyAsLongAsIsSetAsid
   run(meter.flush(*database));
   EXPECT_EQ(budget().spent, dec("1.8")) << "half an hour, and nothing since";
   EXPECT_EQ(budget().reserved, dec("0.24")) << "what four minutes would have cost";
-  EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "four minutes are left";
+  EXPECT_TRUE(run(budgets.renew(*database)).empty()) << "four minutes are left";
   clock.advance(3min);
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].sandbox, id);
   EXPECT_EQ(halts[0].action, OnExceeded::kill);
   put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
-  EXPECT_TRUE(run(budgets.extend(*database)).empty()) << "what runs may finish";
+  EXPECT_TRUE(run(budgets.renew(*database)).empty()) << "what runs may finish";
 }
 
 TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyDrawsOnNothing) {
   put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"kill"})");
   open({.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 0});
-  run(budgets.extend(*database));
+  run(budgets.renew(*database));
   EXPECT_EQ(budget().reserved, dec("3.6"));
   insert_version("yen", "2026-11-20T12:00:00Z", R"({"kind":"charge","currency":"JPY",
     "effective_from":"2026-11-20T12:00:00Z",
@@ -274,7 +274,7 @@ TEST_F(BudgetRoundsTest, WhatIsChargedInAnotherCurrencyDrawsOnNothing) {
   run(meter.flush(*database));
   EXPECT_EQ(budget().spent, dec("0.6"));
   EXPECT_EQ(budget().reserved, dec("3")) << "the rest of the hour is paid as before";
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
 }
 
 TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
@@ -283,7 +283,7 @@ TEST_F(BudgetRoundsTest, CoversThePausedForWhatTheyKeep) {
   const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 1});
   change(id, MeterState::paused_disk, {.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 1});
   put(R"({"amount":"100","currency":"USD","window":"total","on_exceeded":"deny"})");
-  run(budgets.extend(*database));
+  run(budgets.renew(*database));
   EXPECT_EQ(budget().reserved, dec("0.36"));
 }
 
@@ -298,13 +298,13 @@ TEST_F(BudgetRoundsTest, StopsWhatIsChargedForItsTrafficAlone) {
     run(database->run([&](pqxx::work& tx) {
       meter.observe(tx, id, {.egress_bytes = gib_in_all << 30, .sampled_at = clock.now()});
     }));
-    return run(budgets.extend(*database)).size();
+    return run(budgets.renew(*database)).size();
   };
   EXPECT_EQ(send(1), 0u);
   EXPECT_EQ(send(2), 1u) << "nothing is left";
-  EXPECT_EQ(run(budgets.extend(*database)).size(), 1u) << "until it has stopped";
+  EXPECT_EQ(run(budgets.renew(*database)).size(), 1u) << "until it has stopped";
   put(R"({"amount":"3","currency":"USD","window":"total","on_exceeded":"kill"})");
-  EXPECT_EQ(run(budgets.extend(*database)).size(), 0u);
+  EXPECT_EQ(run(budgets.renew(*database)).size(), 0u);
 }
 
 TEST_F(BudgetRoundsTest, BytesLeaveAloneWhatIsSetAsideForTime) {
@@ -325,13 +325,13 @@ TEST_F(BudgetRoundsTest, BytesLeaveAloneWhatIsSetAsideForTime) {
   EXPECT_EQ(budget().reserved, dec("0.18")) << "the rest of its four minutes";
   EXPECT_TRUE(reserve(SandboxId::make(), 300s)) << "0.26 is left";
   EXPECT_FALSE(reserve(SandboxId::make(), 260s));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   // What the budget has not got is its sender's time, and nobody else's.
   send(2);
   EXPECT_EQ(budget().spent, dec("1.12"));
   EXPECT_EQ(rows("SELECT trim_scale(held) FROM reservation ORDER BY held"),
             (std::vector<std::string>{"0", "0.26"}));
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].sandbox, id);
 }
@@ -351,7 +351,7 @@ TEST_F(BudgetRoundsTest, OneTenantsTroubleIsNoOtherTenants) {
   run(database->run([&](pqxx::work& tx) {
     tx.exec("UPDATE reservation SET covered_until = '2026-11-20T13:00:00Z'");
   }));
-  EXPECT_NO_THROW(run(budgets.extend(*database)));
+  EXPECT_NO_THROW(run(budgets.renew(*database)));
   EXPECT_EQ(budget().reserved, dec("7.2")) << "the other's is extended";
 }
 
@@ -364,7 +364,7 @@ TEST_F(BudgetRoundsTest, EndsThePausedWhenWhatTheyKeepCannotBePaid) {
   const auto action_after = [&](std::chrono::seconds passed) -> std::optional<OnExceeded> {
     clock.advance(passed);
     run(meter.flush(*database, 0s));
-    const auto halts = run(budgets.extend(*database));
+    const auto halts = run(budgets.renew(*database));
     return halts.empty() ? std::nullopt : std::optional(halts[0].action);
   };
   EXPECT_EQ(action_after(150s), std::nullopt);

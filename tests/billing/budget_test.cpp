@@ -70,17 +70,17 @@ TEST_F(BudgetTest, ExtendsWhatRunsAndStopsWhatCannotBePaid) {
   put(R"({"amount":"5","currency":"USD","window":"total","on_exceeded":"kill"})");
   const auto id = start(7200s);
   EXPECT_EQ(budget().reserved, dec("3.6"));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   clock.advance(3400s);
   run(meter.flush(*database));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   EXPECT_EQ(budget().remaining(), dec("0"));
   clock.advance(1000s);  // 4400 of the 5000 seconds that the money lasts
   run(meter.flush(*database));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   clock.advance(520s);
   run(meter.flush(*database));
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].sandbox, id);
   EXPECT_EQ(halts[0].action, OnExceeded::kill);
@@ -100,11 +100,11 @@ TEST_F(BudgetTest, CountsWhatRanBeforeItExistedAndCoversIt) {
   clock.set("2026-11-20T12:01:40Z");
   put(R"({"amount":"2","currency":"USD","window":"total","on_exceeded":"pause"})");
   EXPECT_EQ(budget().spent, dec("0.1"));
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   EXPECT_EQ(budget().reserved, dec("1.9"));
   put(R"({"amount":"0.05","currency":"USD","window":"total","on_exceeded":"pause"})");
   EXPECT_EQ(budget().reserved, dec("0"));
-  const auto halts = run(budgets.extend(*database));
+  const auto halts = run(budgets.renew(*database));
   ASSERT_EQ(halts.size(), 1u);
   EXPECT_EQ(halts[0].sandbox, id);
   EXPECT_EQ(halts[0].action, OnExceeded::pause);
@@ -141,7 +141,7 @@ TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassed
            R"(","currency":"USD","window":"total","on_exceeded":"kill","alert_at":[50,100]})";
   };
   put(limit("0.001"));
-  ASSERT_EQ(run(budgets.extend(*database)).size(), 1u);
+  ASSERT_EQ(run(budgets.renew(*database)).size(), 1u);
   EXPECT_EQ(told(), std::vector<std::string>{"budget.exceeded|100|0.001"});
   EXPECT_EQ(spent(), std::vector<std::string>{"0.001|0.001"}) << "of which nothing is booked";
   end(id);
@@ -149,7 +149,7 @@ TEST_F(BudgetTest, TellsOfWhatIsSpentByThoseItStopsAndOfWhatALowerAmountIsPassed
   const std::vector<std::string> first{"budget.exceeded|100|0.001", "budget.alert|50|0.001",
                                        "budget.alert|100|0.001"};
   EXPECT_EQ(told(), first);
-  EXPECT_TRUE(run(budgets.extend(*database)).empty());
+  EXPECT_TRUE(run(budgets.renew(*database)).empty());
   put(limit("0.001"));
   EXPECT_EQ(told(), first) << "each once";
   put(limit("1"));
@@ -304,18 +304,18 @@ TEST_F(BudgetTest, CountsSpendingOfWhatItAppliesToOnly) {
 TEST_F(BudgetTest, LongerTimeNeedsMoreMoney) {
   put(R"({"amount":"1","currency":"USD","window":"total"})");
   const auto id = start();
-  const auto lengthen = [&](std::chrono::seconds ttl) {
+  const auto extend_reservation = [&](std::chrono::seconds ttl) {
     return run(attempt(database->run([&](pqxx::work& tx) {
-      budgets.lengthen(tx, {tenant, id, Money{dec("3.6"), "USD"}, ttl});
+      budgets.extend_reservation(tx, {tenant, id, Money{dec("3.6"), "USD"}, ttl});
     })));
   };
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(lengthen(900s)));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(extend_reservation(900s)));
   EXPECT_EQ(budget().reserved, dec("0.9"));
-  const auto refused = lengthen(1100s);
+  const auto refused = extend_reservation(1100s);
   ASSERT_TRUE(std::holds_alternative<Error>(refused));
   EXPECT_EQ(std::get<Error>(refused).code, ErrorCode::budget_exceeded);
   EXPECT_EQ(budget().reserved, dec("0.9"));
-  EXPECT_TRUE(std::holds_alternative<std::monostate>(lengthen(100s)));
+  EXPECT_TRUE(std::holds_alternative<std::monostate>(extend_reservation(100s)));
   EXPECT_EQ(budget().reserved, dec("0.1"));
 }
 

@@ -6,7 +6,7 @@
 #include <random>
 #include <thread>
 
-#include "billing/booked_through.hpp"
+#include "billing/booking_watermark.hpp"
 #include "billing/budget_store.hpp"
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
@@ -169,11 +169,11 @@ TEST_F(InvoiceTest, ABookingUnderWayIsWaitedFor) {
   pqxx::connection other(database.url());
   pqxx::work booking(other);
   forget_prepared();
-  hold_rating(booking);
+  lock_rating(booking);
   const auto drawn = booking.exec1("SELECT nextval('usage_sequence')")[0].as<int64_t>();
   std::atomic<bool> booked = false;
   std::thread waiting([&] {
-    EXPECT_GE(run(booked_through(*database)), drawn);
+    EXPECT_GE(run(booking_watermark(*database)), drawn);
     EXPECT_TRUE(booked);
   });
   for (int i = 0; i < 20; ++i) EXPECT_NO_THROW(use(1s));  // neither held off nor waited for
@@ -273,12 +273,12 @@ TEST_F(InvoiceTest, TransfersBalanceAndAreNeverChanged) {
   refused("TRUNCATE ledger_entry");
   refused("INSERT INTO ledger_transfer (currency, reason) VALUES ('USD', 'without entries')");
   refused("INSERT INTO ledger_entry SELECT max(id), 3, 'cost', 1, 0 FROM ledger_transfer");
-  LedgerTransfer lopsided = move_money({dec("3"), "USD"}, "test", tenant, "a", "b");
+  LedgerTransfer lopsided = make_transfer({dec("3"), "USD"}, "test", tenant, "a", "b");
   lopsided.entries[1].credit = dec("2");
   EXPECT_THROW(run(database->run([&](pqxx::work& tx) { return post(tx, lopsided); })), Error);
 
   const auto id = run(database->run([&](pqxx::work& tx) {
-    return post(tx, move_money({dec("3"), "USD"}, "test", tenant, "a", "b"));
+    return post(tx, make_transfer({dec("3"), "USD"}, "test", tenant, "a", "b"));
   }));
   const auto undo = [&] {
     run(database->run([&](pqxx::work& tx) {

@@ -2,7 +2,7 @@
 
 #include <optional>
 
-#include "billing/ledger_closing.hpp"
+#include "billing/ledger_rollup.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 
@@ -61,7 +61,7 @@ TEST_F(Ledger, ClosingChangesNoBalance) {
   const std::vector<std::string> all{"revenue 0 7", receivable_of(tenant) + " 7 0"};
   for (const size_t closed : {0u, 2u, 2u, 1u, 0u}) {
     if (closed > 0 || closed_through() != "0") {
-      EXPECT_EQ(run(close_ledger(*database, 2)), closed);
+      EXPECT_EQ(run(roll_up_ledger(*database, 2)), closed);
     }
     EXPECT_EQ(balances(), all);
     EXPECT_EQ(balances(tenant), std::vector{all[1]});
@@ -74,7 +74,7 @@ TEST_F(Ledger, ClosingChangesNoBalance) {
 
 TEST_F(Ledger, BalancesBeginWithWhatIsClosed) {
   for (int i = 0; i < 3; ++i) post_before("2 days");
-  EXPECT_EQ(run(close_ledger(*database)), 3u);
+  EXPECT_EQ(run(roll_up_ledger(*database)), 3u);
   // As if an entry of then were not looked at.
   run(database->run(
       [](pqxx::work& tx) { tx.exec("UPDATE ledger_closed SET debit = 10 * debit"); }));
@@ -83,7 +83,7 @@ TEST_F(Ledger, BalancesBeginWithWhatIsClosed) {
 
 TEST_F(Ledger, NothingIsPostedBelowWhatIsClosed) {
   post_before("2 days");
-  EXPECT_EQ(run(close_ledger(*database)), 1u);
+  EXPECT_EQ(run(roll_up_ledger(*database)), 1u);
   const auto post_at = [&](int64_t id) {
     run(database->run([&](pqxx::work& tx) {
       tx.exec_params("INSERT INTO ledger_transfer (id, currency, reason) VALUES ($1, 'USD', 'odd')",

@@ -35,7 +35,7 @@ class LossesTest : public test::BillingFixture {
             .since = clock.now()};
   }
   void note(const Orphan& orphan) {
-    run(database->run([&](pqxx::work& tx) { Losses::note(tx, orphan); }));
+    run(database->run([&](pqxx::work& tx) { Losses::record_orphan(tx, orphan); }));
   }
   void end(const Orphan& orphan) {
     run(database->run(

@@ -52,7 +52,7 @@ class UncountedTimeTest : public test::BudgetFixture {
       clock.advance(15s);
       if (ran() % 60s == 0s) run(meter.flush(*database));
       if (ran() % 60s == 15s) reads(ran()) ? read(ran()) : miss();
-      if (!run(budgets.extend(*database)).empty()) break;
+      if (!run(budgets.renew(*database)).empty()) break;
     }
     return ran();
   }
@@ -95,7 +95,7 @@ TEST_F(UncountedTimeTest, IsNoneOfABackendThatDoesNotCount) {
   while (ran() < 3h) {
     clock.advance(60s);
     run(meter.flush(*database));
-    EXPECT_TRUE(run(budgets.extend(*database)).empty()) << ran().count();
+    EXPECT_TRUE(run(budgets.renew(*database)).empty()) << ran().count();
   }
   EXPECT_GT(covered(), 3h + 40min);
 }

@@ -141,12 +141,12 @@ TEST_F(UsageTest, ABookingThatFailedIsTriedAgainAtOnce) {
   open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
   clock.advance(40s);
   UsageReader reader(*database, meter);
-  meter.set_prelude([]() -> Task<void> {
+  meter.set_before_flush([]() -> Task<void> {
     throw Error(ErrorCode::unavailable, "not now");
     co_return;
   });
   EXPECT_EQ(test::code_of([&] { run(reader.refresh(tenant)); }), ErrorCode::unavailable);
-  meter.set_prelude({});
+  meter.set_before_flush({});
   run(reader.refresh(tenant));
   EXPECT_EQ(meters()["vcpu_second"], "40");
   clock.advance(40s);
@@ -181,7 +181,7 @@ TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
   UsageReader reader(*database, meter);
   const auto read = [&](const TenantId& whose) { run(reader.read({.tenant = whose})); };
   std::vector<std::shared_ptr<void>> places;
-  for (int i = 0; i < 8; ++i) places.push_back(reader.place_of(tenant));
+  for (int i = 0; i < 8; ++i) places.push_back(reader.acquire_report_slot(tenant));
   EXPECT_EQ(test::code_of([&] { read(tenant); }), ErrorCode::rate_limited);
   EXPECT_FALSE(test::code_of([&] { read(TenantId::make()); }));
   places.pop_back();
@@ -191,7 +191,7 @@ TEST_F(UsageTest, OneTenantsReportsLeaveTheOthersTheirs) {
 
 TEST_F(UsageTest, OneTenantsReportsLeaveAConnectionToOthers) {
   UsageReader reader(*database, meter);
-  auto turn = run(reader.turn_of(tenant));
+  auto turn = run(reader.acquire_connection(tenant));
   auto waiting = std::async(std::launch::async, [&] { run(reader.read({.tenant = tenant})); });
   run(reader.read({.tenant = TenantId::make()}));
   EXPECT_EQ(waiting.wait_for(100ms), std::future_status::timeout);

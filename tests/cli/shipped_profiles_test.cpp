@@ -4,8 +4,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "registry/effective_request.hpp"
 #include "registry/profile_parse.hpp"
-#include "registry/tighten.hpp"
 #include "registry/yaml.hpp"
 
 namespace sandgate {

@@ -55,7 +55,7 @@ TEST_F(EventLogTest, AnEndIsToldByItsReason) {
 TEST_F(EventLogTest, VerbsTellWithOneLine) {
   const SandboxId id = add_sandbox(tenant);
   auto work = [id](pqxx::work& tx) {
-    tell_sandbox_event(tx, id, "snapshotted", {{"snapshot", "sn1"}});
+    publish_sandbox_event(tx, id, "snapshotted", {{"snapshot", "sn1"}});
   };
   run(database->run(std::move(work)));
   const Event told = all(of(id)).back();
@@ -67,7 +67,7 @@ TEST_F(EventLogTest, VerbsTellWithOneLine) {
 TEST_F(EventLogTest, NothingIsToldOfASandboxAfterItsEnd) {
   const SandboxId id = add_sandbox(tenant);
   set_state(id, "stopped", ", ended_at = now(), stop_reason = 'killed'");
-  run(database->run([id](pqxx::work& tx) { tell_sandbox_event(tx, id, "forked"); }));
+  run(database->run([id](pqxx::work& tx) { publish_sandbox_event(tx, id, "forked"); }));
   EXPECT_EQ(all(of(id)).back().type, "sandbox.killed");
 }
 
@@ -75,7 +75,7 @@ TEST_F(EventLogTest, AnEndWaitsForWhatIsBeingTold) {
   const SandboxId id = add_sandbox(tenant);
   std::thread ending;
   auto work = [this, id, &ending](pqxx::work& tx) {
-    tell_sandbox_event(tx, id, "forked");
+    publish_sandbox_event(tx, id, "forked");
     ending = std::thread(
         [this, id] { set_state(id, "stopped", ", ended_at = now(), stop_reason = 'killed'"); });
     // Not before the end stands at the row, where it has to wait for this to be committed.
@@ -97,7 +97,7 @@ TEST_F(EventLogTest, AnEndWaitsForWhatIsBeingTold) {
 
 TEST_F(EventLogTest, WhatIsRolledBackIsNotTold) {
   auto work = [this](pqxx::work& tx) {
-    tell_event(tx, tenant, "budget.alert", "budgets/b", {});
+    publish_event(tx, tenant, "budget.alert", "budgets/b", {});
     throw Error(ErrorCode::conflict, "no");
   };
   EXPECT_THROW(run(database->run(std::move(work))), Error);
@@ -170,8 +170,8 @@ TEST_F(EventLogTest, OldEventsAreForgotten) {
   sql("UPDATE event SET at = now() - interval '8 days'");
   tell(tenant, "budget.exceeded");
   run(log.catch_up());
-  EXPECT_EQ(run(log.forget(std::chrono::hours(24 * 7), 100)), 1u);
-  EXPECT_EQ(run(log.forget(std::chrono::hours(24 * 7), 100)), 0u);
+  EXPECT_EQ(run(log.prune(std::chrono::hours(24 * 7), 100)), 1u);
+  EXPECT_EQ(run(log.prune(std::chrono::hours(24 * 7), 100)), 0u);
   EXPECT_EQ(types_of(all()), Types{"budget.exceeded"});
 }
 
@@ -183,7 +183,7 @@ struct EventOrderTest : EventLogTest {
     pqxx::connection connection(database.url());
     for (int i = 0; i < kEach; ++i) {
       pqxx::work tx(connection);
-      tell_event(tx, tenant, "budget.alert", "budgets/b", {{"number", writer * kEach + i}});
+      publish_event(tx, tenant, "budget.alert", "budgets/b", {{"number", writer * kEach + i}});
       // Half of them commit later than some that told later.
       if (writer % 2 == 0) tx.exec("SELECT pg_sleep(0.004)");
       tx.commit();
@@ -220,7 +220,7 @@ TEST_F(EventOrderTest, ReadersMissNothingWhateverTheOrderOfCommits) {
   // Told before all others, committed after them.
   pqxx::connection connection(database.url());
   pqxx::work late(connection);
-  tell_event(late, tenant, "budget.alert", "budgets/b", {{"number", kWriters * kEach}});
+  publish_event(late, tenant, "budget.alert", "budgets/b", {{"number", kWriters * kEach}});
 
   std::vector<std::thread> threads;
   for (int writer = 0; writer < kWriters; ++writer)

@@ -33,7 +33,7 @@ struct EventsWorld {
   }
   void tell(const std::optional<TenantId>& owner, const std::string& type, int number = 0) {
     auto work = [owner, type, number](pqxx::work& tx) {
-      tell_event(tx, owner, type, "deployments/main", {{"number", number}});
+      publish_event(tx, owner, type, "deployments/main", {{"number", number}});
     };
     run(database->run(std::move(work)));
   }

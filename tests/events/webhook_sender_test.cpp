@@ -276,7 +276,7 @@ TEST_F(WebhookSenderTest, ASlowReceiverTakesNoPlaceOfOthers) {
   };
   for (int i = 1; i <= 20; ++i) {
     happen();
-    sender.poke();
+    sender.wake();
     EXPECT_TRUE(test::eventually([&] { return webhook().pending == 0; }));
   }
   EXPECT_EQ(received().size(), 20u);

@@ -96,7 +96,7 @@ TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
   pqxx::connection other(database.url());
   pqxx::work booking(other);
   forget_prepared();
-  hold_rating(booking);
+  lock_rating(booking);
   std::thread putting([&] { put(settings({{tenant.value, "cus_one"}})); });
   for (int i = 0; i < 20; ++i) use(10s);
   EXPECT_EQ(test::code_of([&] { row(); }), ErrorCode::not_found) << "it waits";

@@ -2,8 +2,8 @@
 // from its own rendering and that any create body tightens or is refused by.
 #include <cstdlib>
 
+#include "registry/effective_request.hpp"
 #include "registry/profile_parse.hpp"
-#include "registry/tighten.hpp"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sandgate;

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "registry/call_claim.hpp"
+#include "registry/idempotency_effect.hpp"
 #include "tests/http/live_server.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"

@@ -35,11 +35,11 @@ TEST(Account, LimitsWhatIsUnderWayAndWhatAMinuteHas) {
 TEST(Account, RestsForAllWhoUseIt) {
   const auto account = std::make_shared<Account>();
   const auto now = Account::Steady::now();
-  account->rest(seconds(20), now);
-  account->rest(seconds(1), now);
+  account->back_off(seconds(20), now);
+  account->back_off(seconds(1), now);
   EXPECT_FALSE(account->is_free({}, now + seconds(19)));
   EXPECT_TRUE(account->is_free({}, now + seconds(20)));
-  account->rest(std::chrono::hours(3), now);
+  account->back_off(std::chrono::hours(3), now);
   EXPECT_TRUE(account->is_free({}, now + seconds(300)));
 }
 
@@ -175,7 +175,7 @@ TEST(Account, WhatIsLeftOfARestIsWhenToTryAgain) {
   const auto told = [&] { return *nothing_eligible(accounts.decision()).retry_after; };
   EXPECT_LE(told(), seconds(7));
   EXPECT_GT(told(), seconds(5));
-  accounts.shared->rest(seconds(20));
+  accounts.shared->back_off(seconds(20));
   EXPECT_GT(told(), seconds(18));
 }
 
@@ -226,10 +226,10 @@ TEST(Place, WhatAHedgeOvertookIsJudgedAllTheSame) {
   accounts.fake(0).fail_creates(AccountFault::hang);
   for (int i = 0; i < 5; ++i)
     test::run(place(accounts.decision(10), {.sandbox_id = "x"}, accounts.board));
-  EXPECT_EQ(accounts.board.look({"a"}).breaker, Breaker::open);
+  EXPECT_EQ(accounts.board.health_of({"a"}).breaker, Breaker::open);
   accounts.fake(1).fail_creates(AccountFault::slow, ErrorCode::unavailable, milliseconds(40));
   test::run(place(accounts.decision(10), {.sandbox_id = "x"}, accounts.board));
-  EXPECT_GT(accounts.board.look({"b"}).latency_p50_ms.value_or(0), 0);
+  EXPECT_GT(accounts.board.health_of({"b"}).latency_p50_ms.value_or(0), 0);
   EXPECT_EQ(accounts.fake(1).alive(), 5u) << "the late one was killed";
 }
 

@@ -16,9 +16,9 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   HealthBoard board(clock);
   const Error down(ErrorCode::unavailable, "down");
   for (int i = 0; i < 4; ++i) board.failed({"a"}, down);
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::closed);
   board.failed({"a"}, down);
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::open);
   EXPECT_FALSE(board.admit({"a"}));
   clock.advance(seconds(31));
   EXPECT_TRUE(board.admit({"a"}));
@@ -29,7 +29,7 @@ TEST(HealthBoard, OpensAfterFiveFailuresAndLetsOneProbeThrough) {
   clock.advance(seconds(30));
   EXPECT_TRUE(board.admit({"a"}));
   board.succeeded({"a"}, milliseconds(5));
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::closed);
 }
 
 TEST(HealthBoard, ForgetsWhatIsGone) {
@@ -37,8 +37,8 @@ TEST(HealthBoard, ForgetsWhatIsGone) {
   HealthBoard board(clock);
   for (const char* name : {"a", "b"}) board.succeeded({name}, milliseconds(5));
   board.forget_unless([](const DeploymentKey& key) { return key.name == "b"; });
-  EXPECT_FALSE(board.look({"a"}).latency_p50_ms);
-  EXPECT_TRUE(board.look({"b"}).latency_p50_ms);
+  EXPECT_FALSE(board.health_of({"a"}).latency_p50_ms);
+  EXPECT_TRUE(board.health_of({"b"}).latency_p50_ms);
 }
 
 // The value of a sample in the text of metrics; empty: there is none.
@@ -139,8 +139,8 @@ TEST(HealthBoard, ClosesForWhoWasAwayAndIsBack) {
   HealthBoard board(clock);
   for (int i = 0; i < 5; ++i) board.failed({"a"}, Error(ErrorCode::unavailable, "down"));
   EXPECT_FALSE(board.admit({"a"}));
-  board.returned({"a"});
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed);
+  board.recovered({"a"});
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::closed);
   EXPECT_TRUE(board.admit({"a"}));
 }
 
@@ -153,17 +153,17 @@ TEST(HealthBoard, OpensOverHalfOfTenAndAtOnceForRefusedCredentials) {
     else
       board.failed({"a"}, Error(ErrorCode::timeout, "slow"));
   }
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::open);
   board.failed({"b"}, credentials_refused("b"));
-  EXPECT_EQ(board.look({"b"}).breaker, Breaker::open);
+  EXPECT_EQ(board.health_of({"b"}).breaker, Breaker::open);
   for (int i = 0; i < 20; ++i) board.failed({"c"}, Error(ErrorCode::no_capacity, "full"));
-  EXPECT_EQ(board.look({"c"}).breaker, Breaker::closed) << "a full backend works";
+  EXPECT_EQ(board.health_of({"c"}).breaker, Breaker::closed) << "a full backend works";
   Error busy(ErrorCode::rate_limited, "slow down");
   busy.retry_after = seconds(3);
   board.failed({"c"}, busy);
-  EXPECT_TRUE(board.look({"c"}).resting);
+  EXPECT_TRUE(board.health_of({"c"}).resting);
   clock.advance(seconds(4));
-  EXPECT_FALSE(board.look({"c"}).resting);
+  EXPECT_FALSE(board.health_of({"c"}).resting);
 }
 
 // As the adapters throw it: the breaker must know what they make of a 401 and a 403.
@@ -172,12 +172,12 @@ TEST(HealthBoard, OpensAtOnceForWhatAnAdapterMakesOfRefusedCredentials) {
   for (const int status : {401, 403}) {
     HealthBoard board(clock);
     board.failed({"a"}, error_of_status("vendor", status, {}));
-    EXPECT_EQ(board.look({"a"}).breaker, Breaker::open) << status;
+    EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::open) << status;
     EXPECT_FALSE(board.admit({"a"}));
   }
   HealthBoard board(clock);
   board.failed({"a"}, error_of_status("vendor", 500, {}));
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed)
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::closed)
       << "one failure of another kind is no reason";
 }
 
@@ -189,13 +189,13 @@ TEST(HealthBoard, OneProbeAtATimeAndOneThatNeverReportsIsGivenUp) {
       [&](const DeploymentKey&, const Verdict& verdict) { heard.push_back(verdict.breaker); });
   board.failed({"a"}, credentials_refused("a"));
   clock.advance(seconds(31));
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::half_open);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::half_open);
   EXPECT_TRUE(board.admit({"a"}));
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::open) << "while the probe is under way";
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::open) << "while the probe is under way";
   clock.advance(seconds(61));
   EXPECT_TRUE(board.admit({"a"})) << "a probe that never reports is given up";
   board.failed({"a"}, Error(ErrorCode::no_capacity, "full"));
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::closed) << "a full backend works";
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::closed) << "a full backend works";
   EXPECT_EQ(heard, (std::vector<Breaker>{Breaker::open, Breaker::closed}));
 }
 
@@ -206,7 +206,7 @@ TEST(HealthBoard, AProbeThatWasNotSentLeavesItsPlaceToTheNext) {
   clock.advance(seconds(31));
   EXPECT_TRUE(board.admit({"a"}));
   board.withdrawn({"a"});
-  EXPECT_EQ(board.look({"a"}).breaker, Breaker::half_open);
+  EXPECT_EQ(board.health_of({"a"}).breaker, Breaker::half_open);
   EXPECT_TRUE(board.admit({"a"}));
   EXPECT_FALSE(board.admit({"a"}));
 }

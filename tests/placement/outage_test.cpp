@@ -82,7 +82,7 @@ struct Day {
     for (size_t i = 0; i < set.size(); ++i)
       all.push_back({.deployment = set[i],
                      .expected_price = Money{Decimal(static_cast<int64_t>(i)), "USD"},
-                     .health = board.look(set[i]->key())});
+                     .health = board.health_of(set[i]->key())});
     return all;
   }
   // `before`: whose breakers had opened when the create began.

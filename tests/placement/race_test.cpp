@@ -52,7 +52,7 @@ TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::nonsense);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(trio.place().placed->deployment->name, "b");
-  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::open);
+  EXPECT_EQ(trio.board.health_of({"a"}).breaker, Breaker::open);
 }
 
 // Names what it made in words of its own.
@@ -171,12 +171,12 @@ TEST(Place, HowSoonATenantGivesUpSaysNothingOfTheBackend) {
   };
   trio.fake(0).fail_creates(Fault::slow, ErrorCode::unavailable, milliseconds(300));
   for (int i = 0; i < 6; ++i) EXPECT_EQ(trio.place(impatient).error->code, ErrorCode::timeout);
-  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::closed);
+  EXPECT_EQ(trio.board.health_of({"a"}).breaker, Breaker::closed);
   EXPECT_EQ(trio.fake(0).alive(), 0u) << "what came late is killed";
   trio.fake(0).fail_creates(Fault::hang);
   trio.all[0].attempt_deadline = milliseconds(300);
   for (int i = 0; i < 5; ++i) EXPECT_EQ(trio.place(impatient).error->code, ErrorCode::timeout);
-  EXPECT_EQ(trio.board.look({"a"}).breaker, Breaker::open) << "it never answers";
+  EXPECT_EQ(trio.board.health_of({"a"}).breaker, Breaker::open) << "it never answers";
 }
 
 TEST(Place, AHedgeRacesAndTheLateOneIsKilled) {
@@ -219,7 +219,7 @@ TEST(Place, ThreeBrokenOfThirtyNeverFailACreate) {
     std::vector<Candidate> candidates;
     for (const Deployment& one : all) {
       candidates.push_back(candidate(one));
-      candidates.back().health = board.look(one.key());
+      candidates.back().health = board.health_of(one.key());
     }
     auto decision = decide(request, kTenant, "p@1", "rq" + std::to_string(i), candidates);
     const auto placement = test::run(place(decision, {.sandbox_id = "x"}, board));

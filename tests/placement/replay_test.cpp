@@ -126,7 +126,7 @@ TEST(Replay, RemembersWhoWasIllThen) {
 
 TEST(Replay, TellsWhatTheDraftLeavesOutAndWhatItRefuses) {
   RecordedRequest large = ran_on("a", 10);
-  large.wishes = {{"resources", {{"vcpu", 2}}}};
+  large.overrides = {{"resources", {{"vcpu", 2}}}};
   const auto strong = [](Profile& p) { p.isolation = Isolation::microvm; };
   const ReplayReport report = replayed(strong, {ran_on("a", 10), ran_on("", 0), large});
   EXPECT_EQ(report.nowhere.before, 1u);

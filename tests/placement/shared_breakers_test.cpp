@@ -41,7 +41,7 @@ struct Judge {
         notifications(url) {
     board.on_change([this](const DeploymentKey& deployment, const Verdict& verdict) {
       ++turns[verdict.turned];
-      run(breakers.tell(deployment, verdict));
+      run(breakers.publish(deployment, verdict));
     });
     breakers.subscribe(notifications, pool.get_executor());
     notifications.start();
@@ -53,7 +53,7 @@ struct Judge {
   }
   bool comes_to_be(const DeploymentKey& deployment, Breaker breaker) const {
     const auto limit = std::chrono::steady_clock::now() + seconds(10);
-    while (board.look(deployment).breaker != breaker)
+    while (board.health_of(deployment).breaker != breaker)
       if (std::chrono::steady_clock::now() > limit) return false;
     return true;
   }
@@ -80,7 +80,7 @@ TEST_F(SharedBreakersTest, OneFindsOutForAll) {
   EXPECT_TRUE(second.comes_to_be({"a"}, Breaker::open));
   EXPECT_FALSE(second.board.admit({"a"}));
   for (Judge* one : {&first, &second}) one->clock.ahead = 31;
-  EXPECT_EQ(second.board.look({"a"}).breaker, Breaker::half_open);
+  EXPECT_EQ(second.board.health_of({"a"}).breaker, Breaker::half_open);
   ASSERT_TRUE(second.board.admit({"a"}));
   second.board.succeeded({"a"}, milliseconds(5));
   EXPECT_TRUE(first.comes_to_be({"a"}, Breaker::closed));
@@ -103,9 +103,9 @@ TEST_F(SharedBreakersTest, ALaterDecisionIsNotUndoneByAnEarlierOne) {
   first.fail({"a"});
   ASSERT_TRUE(second.comes_to_be({"a"}, Breaker::open));
   const Verdict early{.breaker = Breaker::closed, .at = SystemClock().now() - seconds(60)};
-  run(first.breakers.tell({"a"}, early));
+  run(first.breakers.publish({"a"}, early));
   second.board.adopt({"a"}, early);
-  EXPECT_EQ(second.board.look({"a"}).breaker, Breaker::open);
+  EXPECT_EQ(second.board.health_of({"a"}).breaker, Breaker::open);
   Judge third{database.url(), "m3"};
   EXPECT_TRUE(third.comes_to_be({"a"}, Breaker::open)) << "what was told before it began";
 }
@@ -114,8 +114,8 @@ TEST_F(SharedBreakersTest, ABackendOfItsOwnIsItsOwnAffair) {
   first.fail({"own"});
   first.fail({"a"});
   ASSERT_TRUE(second.comes_to_be({"a"}, Breaker::open));
-  EXPECT_EQ(first.board.look({"own"}).breaker, Breaker::open);
-  EXPECT_EQ(second.board.look({"own"}).breaker, Breaker::closed);
+  EXPECT_EQ(first.board.health_of({"own"}).breaker, Breaker::open);
+  EXPECT_EQ(second.board.health_of({"own"}).breaker, Breaker::closed);
 }
 
 }  // namespace

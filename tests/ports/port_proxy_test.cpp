@@ -19,7 +19,7 @@ class ClosedAccess : public SandboxAccess {
     throw refusal;
     co_return OpenSandbox{};
   }
-  Task<Error> judge(TenantId, SandboxId, Error failure) override {
+  Task<Error> translate_failure(TenantId, SandboxId, Error failure) override {
     if (broken) throw std::logic_error("unforeseen");
     if (failure.code == ErrorCode::not_found && ended) {
       failure = Error(ErrorCode::conflict, "the sandbox is stopped");

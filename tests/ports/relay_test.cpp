@@ -44,7 +44,7 @@ class UnusedAccess : public SandboxAccess {
   Task<OpenSandbox> open(const http::Caller&, std::string_view, Verb) override {
     co_return OpenSandbox{};
   }
-  Task<Error> judge(TenantId, SandboxId, Error failure) override { co_return failure; }
+  Task<Error> translate_failure(TenantId, SandboxId, Error failure) override { co_return failure; }
   Task<bool> is_paused(TenantId, SandboxId) override { co_return false; }
   Task<void> report_gone(SandboxId, std::string) override { co_return; }
 };

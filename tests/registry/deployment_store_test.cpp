@@ -61,13 +61,13 @@ TEST_F(DeploymentStoreTest, AnotherMasterKeyLosesOnlyWhatItDoesNotOpen) {
   run(later.put(std::move(second), accept, kActor));
   const auto rows = run(later.all());
   ASSERT_EQ(rows.size(), 2u);
-  EXPECT_TRUE(rows[0].sealed_away);
+  EXPECT_TRUE(rows[0].sealed_by_other_key);
   EXPECT_TRUE(rows[0].credentials.empty());
-  EXPECT_FALSE(rows[1].sealed_away);
+  EXPECT_FALSE(rows[1].sealed_by_other_key);
   EXPECT_EQ(code_of(later.put(draft(std::nullopt, std::nullopt), accept, kActor)),
             ErrorCode::invalid)
       << "what cannot be opened cannot be kept";
-  EXPECT_EQ(run(later.put(draft(std::nullopt, "c"), accept, kActor)).sealed_away, false);
+  EXPECT_EQ(run(later.put(draft(std::nullopt, "c"), accept, kActor)).sealed_by_other_key, false);
 }
 
 TEST_F(DeploymentStoreTest, NamesAreNeverShadowed) {

@@ -131,7 +131,7 @@ TEST_F(ProfileStoreTest, PublishesVersionsAndNoticesWhatIsUnchanged) {
 TEST_F(ProfileStoreTest, AfterARollbackWhatIsInForceIsUnchanged) {
   publish(60);
   publish(61);
-  run(store.point(std::nullopt, "python", std::string(kStable), {.version = 1}, kActor));
+  run(store.set_channel(std::nullopt, "python", std::string(kStable), {.version = 1}, kActor));
   const Published same = publish(60);
   EXPECT_FALSE(same.changed);
   EXPECT_EQ(same.version.version, 1);
@@ -179,12 +179,12 @@ TEST_F(ProfileStoreTest, ChannelsMoveAndRollBack) {
   EXPECT_EQ(refusal("python@gamma"), ErrorCode::not_found);
   EXPECT_EQ(refusal("ruby"), ErrorCode::not_found);
   EXPECT_EQ(refusal("py thon"), ErrorCode::invalid);
-  run(store.point(std::nullopt, "python", "stable",
-                  {.version = 1, .canary = Canary{.version = 3, .percent = 100}}, kActor));
+  run(store.set_channel(std::nullopt, "python", "stable",
+                        {.version = 1, .canary = Canary{.version = 3, .percent = 100}}, kActor));
   resolver.changed(std::nullopt, "python");
   EXPECT_EQ(resolved("python"), 3);
-  run(store.point(std::nullopt, "python", "stable",
-                  {.version = 1, .shadow = Shadow{.version = 2, .percent = 100}}, kActor));
+  run(store.set_channel(std::nullopt, "python", "stable",
+                        {.version = 1, .shadow = Shadow{.version = 2, .percent = 100}}, kActor));
   resolver.changed(std::nullopt, "python");
   const ResolvedProfile shadowed = run(resolver.resolve(tenant, "python", "s"));
   EXPECT_EQ(shadowed.version, 1);
@@ -193,20 +193,20 @@ TEST_F(ProfileStoreTest, ChannelsMoveAndRollBack) {
   EXPECT_EQ(shadowed.shadow->ttl_seconds, 61);
   EXPECT_FALSE(run(resolver.resolve(tenant, "python@1", "s")).shadow);
   const ProfileChannel strange{.version = 1, .shadow = Shadow{.version = 9, .percent = 1}};
-  EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", strange, kActor)),
+  EXPECT_EQ(code_of(store.set_channel(std::nullopt, "python", "stable", strange, kActor)),
             ErrorCode::invalid);
   publish(63);
   resolver.changed(std::nullopt, "python");
   EXPECT_FALSE(run(resolver.resolve(tenant, "python", "s")).shadow) << "publishing ends it";
   EXPECT_EQ(resolved("python"), 4);
   const ProfileChannel beyond{.version = 9};
-  EXPECT_EQ(code_of(store.point(std::nullopt, "python", "stable", beyond, kActor)),
+  EXPECT_EQ(code_of(store.set_channel(std::nullopt, "python", "stable", beyond, kActor)),
             ErrorCode::invalid);
 }
 
 TEST_F(ProfileStoreTest, WhatIsSharedIsNotATenantsToChange) {
   publish(60);
-  EXPECT_EQ(code_of(store.point(tenant, "python", "stable", {.version = 1}, kActor)),
+  EXPECT_EQ(code_of(store.set_channel(tenant, "python", "stable", {.version = 1}, kActor)),
             ErrorCode::not_found);
   EXPECT_EQ(code_of(store.archive(tenant, "python", kActor)), ErrorCode::not_found);
   EXPECT_EQ(code_of(store.archive(tenant, "ruby", kActor)), ErrorCode::not_found);
@@ -239,7 +239,8 @@ TEST_F(ProfileStoreTest, TheVersionInForceDescribesTheProfile) {
   EXPECT_EQ(listed(), std::nullopt) << "none is in force";
   describe("second", "stable");
   EXPECT_EQ(listed(), "second");
-  const auto moved = run(store.point(std::nullopt, "python", "stable", {.version = 1}, kActor));
+  const auto moved =
+      run(store.set_channel(std::nullopt, "python", "stable", {.version = 1}, kActor));
   EXPECT_EQ(moved.description, "first");
   EXPECT_EQ(listed(), "first");
 }

@@ -133,7 +133,7 @@ TEST(Accounts, ACorrectedKeyIsTriedAtOnce) {
   HealthBoard board{world.replica.clock};
   accounts.deployments.on_change([&](const DeploymentKey& deployment) {
     told.push_back(deployment);
-    board.returned(deployment);
+    board.recovered(deployment);
   });
   accounts.put("eu", "acme", "wrong");
   accounts.put("us", "acme", "wrong");

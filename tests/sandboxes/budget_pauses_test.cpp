@@ -18,7 +18,7 @@ TEST(SandboxBudgets, APauseUnderWayMayLastBeyondTheMoneyAndNotForEver) {
     return sandbox_rows::set_pausing(tx, box.id, Keeps::memory, std::chrono::seconds(30));
   };
   run(replica.lifecycle.parts().database.run(begin));
-  replica.lifecycle.parts().cache.forget(box.id);
+  replica.lifecycle.parts().cache.invalidate(box.id);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [](TenantId, SandboxId) -> Task<void> { co_return; });
   run(enforcer.enforce());
@@ -54,7 +54,7 @@ TEST(SandboxBudgets, WhatRunsOnAnotherGatewaysMachineIsLeftToItToPause) {
   replica.put(world.tenant, "9", OnExceeded::pause);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   world.sql("UPDATE sandbox SET backend_id = id || '@m2' RETURNING id");
-  replica.lifecycle.parts().cache.forget(box.id);
+  replica.lifecycle.parts().cache.invalidate(box.id);
   replica.put(world.tenant, "0", OnExceeded::pause);
   Pausing pausing(replica.lifecycle);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,

@@ -21,7 +21,7 @@ struct ElsewhereWorld : testing::Test {
   size_t cleaned_by(const std::string& machine) {
     Reaper reaper(world.replica.lifecycle, {.ahead = seconds(400), .machine = machine});
     const size_t taken = run(reaper.clean_snapshots());
-    run(reaper.rest());
+    run(reaper.drain());
     return taken;
   }
 
@@ -34,11 +34,11 @@ TEST_F(ElsewhereWorld, SandboxesAreNeitherPausedNorResumed) {
   const SandboxRecord box = world.create();
   Pausing pausing(world.replica.lifecycle);
   move("sandbox", "m2");
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   EXPECT_EQ(code_of(pausing.pause(world.tenant, box.id, Keeps::memory)), ErrorCode::unavailable);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   world.sql("UPDATE sandbox SET state = 'paused'");
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   EXPECT_EQ(code_of(pausing.resume(world.tenant, box.id)), ErrorCode::unavailable);
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
 }
@@ -47,7 +47,7 @@ TEST_F(ElsewhereWorld, SandboxesAreEndedByTheirOwnGatewayHoweverOftenThisOneIsAs
   const SandboxRecord box = world.create();
   move("sandbox", "m2");
   world.a->refuse_kills(true);  // as LocalProvider does
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   const auto is_due = [&] { return world.sql("SELECT lease_until <= now() FROM sandbox"); };
   EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);
   EXPECT_EQ(is_due(), "t");
@@ -60,7 +60,7 @@ TEST_F(ElsewhereWorld, SandboxesAreEndedByTheirOwnGatewayHoweverOftenThisOneIsAs
 TEST_F(ElsewhereWorld, SandboxesAreToldOfAsTheirRowsSay) {
   const SandboxRecord box = world.create();
   move("sandbox", "m2");
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   const auto known = run(world.replica.lifecycle.refresh(world.tenant, box.id));
   EXPECT_EQ(known->record.state, SandboxState::running);
 }
@@ -68,7 +68,7 @@ TEST_F(ElsewhereWorld, SandboxesAreToldOfAsTheirRowsSay) {
 TEST_F(ElsewhereWorld, SandboxesAreNotCopied) {
   const SandboxRecord box = world.create();
   move("sandbox", "m2");
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   EXPECT_EQ(code_of([&] { take(box); }), ErrorCode::unavailable);
   EXPECT_EQ(snapshot_rows(), "0");
 }
@@ -76,10 +76,10 @@ TEST_F(ElsewhereWorld, SandboxesAreNotCopied) {
 TEST_F(ElsewhereWorld, SnapshotsAreNotRestored) {
   const SnapshotRecord kept = take(world.create());
   CreateOrder order = world.order();
-  EXPECT_EQ(code_of(snapshots.begin_with(order, kept, std::nullopt)), std::nullopt);
+  EXPECT_EQ(code_of(snapshots.restore_from(order, kept, std::nullopt)), std::nullopt);
   move("snapshot", "m2");
   const SnapshotRecord moved = run(snapshots.find(world.tenant, kept.id));
-  EXPECT_EQ(code_of(snapshots.begin_with(order, moved, std::nullopt)), ErrorCode::unavailable);
+  EXPECT_EQ(code_of(snapshots.restore_from(order, moved, std::nullopt)), ErrorCode::unavailable);
 }
 
 TEST_F(ElsewhereWorld, SnapshotsAreRemovedByTheirOwnGateway) {

@@ -101,17 +101,17 @@ TEST(EndedReasons, AnEndThatOnlyTheJournalKnowsHasOneToo) {
   };
   const auto told = [&](const SandboxRecord& box) {
     const Error gone(ErrorCode::not_found, "the backend has no such sandbox");
-    auto judge = [&]() -> Task<std::optional<Error>> {
-      auto judging = world.lifecycle->judge(world.tenant, box.id, gone);
-      co_return co_await std::move(judging);
+    auto translate = [&]() -> Task<std::optional<Error>> {
+      auto translating = world.lifecycle->translate_failure(world.tenant, box.id, gone);
+      co_return co_await std::move(translating);
     };
-    return run(judge()).value();
+    return run(translate()).value();
   };
   EXPECT_EQ(shown(idle), "none");
   const Time at = SystemClock().now();
-  run(world.outage->remember({world.tenant, idle.id, at, "idle", {}, {}, {}}));
-  run(world.outage->remember({world.tenant, idle.id, at, "killed", {}, {}, at}));
-  run(world.outage->remember({world.tenant, lost.id, at, "failed", {}, {}, {}}));
+  run(world.outage->append({world.tenant, idle.id, at, "idle", {}, {}, {}}));
+  run(world.outage->append({world.tenant, idle.id, at, "killed", {}, {}, at}));
+  run(world.outage->append({world.tenant, lost.id, at, "failed", {}, {}, {}}));
   for (int life = 0; life < 2; ++life, world.reopen()) {
     EXPECT_EQ(shown(idle), "idle") << "the first end counts";
     EXPECT_STREQ(told(idle).what(), "the sandbox ended after 300 s without use");
@@ -152,7 +152,7 @@ TEST(EndedReasons, ARuleOfTheBackendIsOne) {
   world.sweep();
   EXPECT_EQ(shown(world, idle), "idle");
   EXPECT_EQ(world.row(idle.id).state, SandboxState::stopped);
-  world.replica.cache.forget(idle.id);
+  world.replica.cache.invalidate(idle.id);
   EXPECT_EQ(told(world, idle), "the sandbox ended after 300 s without use");
   EXPECT_EQ(shown(world, old), "expired");
   EXPECT_EQ(shown(world, to_pause), "failed") << "nobody wanted its end";

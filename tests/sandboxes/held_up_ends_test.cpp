@@ -12,7 +12,7 @@ using std::chrono::seconds;
 
 struct HeldUpEnds : testing::Test {
   void remember(const SandboxRecord& box, Time at) {
-    run(world.outage->remember({world.tenant, box.id, at, "killed", {}, {}, {}}));
+    run(world.outage->append({world.tenant, box.id, at, "killed", {}, {}, {}}));
   }
   std::string lock_of(const SandboxRecord& box) {
     return "SELECT FROM sandbox WHERE id = '" + box.id.value + "' FOR UPDATE";
@@ -37,7 +37,7 @@ TEST_F(HeldUpEnds, HoldUpNeitherOthersNorTheBooking) {
   Lifecycle::Parts parts = hasty.lifecycle.parts();
   parts.outage = world.outage.get();
   Lifecycle lifecycle(parts);
-  hasty.meter.set_left_out([this] { return world.outage->kept(); });
+  hasty.meter.set_excluded([this] { return world.outage->kept(); });
   {
     const HeldLock lock(world, lock_of(locked));
     EXPECT_EQ(run(world.outage->replay(lifecycle)), 1u);
@@ -77,7 +77,7 @@ TEST_F(HeldUpEnds, WhatIsWrittenAheadOfThemIsWrittenOnceThroughACrash) {
 TEST_F(HeldUpEnds, AreReportedNoFurtherThanTheyAreBooked) {
   remember(other, SystemClock().now());
   Meter& meter = world.replica.meter;
-  meter.set_left_out([this] { return world.outage->kept(); });
+  meter.set_excluded([this] { return world.outage->kept(); });
   auto read = [&](pqxx::work& tx) { return meter.unbooked(tx, world.tenant); };
   std::set<std::string> reported;
   for (const UsageEvent& event : run(world.database->run(read)))

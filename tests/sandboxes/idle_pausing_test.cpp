@@ -35,7 +35,7 @@ TEST_F(PausingWorld, UseThatComesAsAnIdlePauseBeginsGoesOn) {
                 {.ahead = seconds(100), .activity = world.replica.activity});
   EXPECT_EQ(run(reaper.pause_due()), 1u);
   const OpenSandbox open = run(opening(box));
-  run(reaper.rest());
+  run(reaper.drain());
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
   EXPECT_EQ(times_paused(), "0");
@@ -48,8 +48,8 @@ TEST_F(PausingWorld, UseThroughAnotherGatewayEndsAnIdlePause) {
   EXPECT_EQ(run(reaper.pause_due()), 1u);
   auto elsewhere = std::make_shared<Activity>(*world.database);
   auto handle = elsewhere->use(box.id, kIdleTimeout);
-  run(elsewhere->tell({SandboxId::make(), box.id}));
-  run(reaper.rest());
+  run(elsewhere->flush_now({SandboxId::make(), box.id}));
+  run(reaper.drain());
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   EXPECT_EQ(times_paused(), "0");
 }

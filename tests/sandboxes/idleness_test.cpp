@@ -84,13 +84,13 @@ TEST(Idleness, AsksOtherGatewaysBeforeItEndsAnythingAsIdle) {
     using notification_receiver::notification_receiver;
     std::string heard;
     void operator()(const std::string& payload, int) override { heard = payload; }
-  } receiver(listening, Activity::kAsked);
+  } receiver(listening, Activity::kFlushChannel);
   Reaper reaper(world.replica.lifecycle, {.activity = world.replica.activity});
   asio::thread_pool pool(1);
   auto ending = asio::co_spawn(pool, reaper.end_idle(), asio::use_future);
   listening.await_notification(5, 0);
   EXPECT_EQ(receiver.heard, box.id.value);
-  run(elsewhere->tell({box.id}));
+  run(elsewhere->flush_now({box.id}));
   EXPECT_EQ(ending.get(), 0u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   pool.join();

@@ -280,19 +280,19 @@ TEST(CachedAccess, TellsAnEndFromABreak) {
   World world;
   CachedAccess access(world.replica.lifecycle, world.replica.activity);
   const SandboxRecord made = world.create();
-  const auto judge = [&](TenantId tenant, ErrorCode code) -> Task<ErrorCode> {
-    auto judging = access.judge(tenant, made.id, Error(code, "it broke"));
-    const Error told = co_await std::move(judging);
+  const auto translate = [&](TenantId tenant, ErrorCode code) -> Task<ErrorCode> {
+    auto translating = access.translate_failure(tenant, made.id, Error(code, "it broke"));
+    const Error told = co_await std::move(translating);
     co_return told.code;
   };
-  const auto judged = [&](ErrorCode code) { return run(judge(world.tenant, code)); };
+  const auto translated = [&](ErrorCode code) { return run(translate(world.tenant, code)); };
   for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::not_found, ErrorCode::timeout})
-    EXPECT_EQ(judged(code), code) << "it runs";
+    EXPECT_EQ(translated(code), code) << "it runs";
   run(world.replica.lifecycle.kill(world.tenant, made.id));
-  EXPECT_EQ(judged(ErrorCode::unavailable), ErrorCode::conflict);
-  EXPECT_EQ(judged(ErrorCode::not_found), ErrorCode::conflict);
-  EXPECT_EQ(judged(ErrorCode::invalid), ErrorCode::invalid) << "has another reason";
-  EXPECT_EQ(run(judge(TenantId::make(), ErrorCode::unavailable)), ErrorCode::unavailable);
+  EXPECT_EQ(translated(ErrorCode::unavailable), ErrorCode::conflict);
+  EXPECT_EQ(translated(ErrorCode::not_found), ErrorCode::conflict);
+  EXPECT_EQ(translated(ErrorCode::invalid), ErrorCode::invalid) << "has another reason";
+  EXPECT_EQ(run(translate(TenantId::make(), ErrorCode::unavailable)), ErrorCode::unavailable);
 }
 
 TEST(History, ForgetsWhatEndedLongAgoButNotItsUsage) {

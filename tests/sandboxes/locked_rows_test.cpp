@@ -36,7 +36,7 @@ TEST(Reaper, ALockedTenantFillsNoBatch) {
       world, "SELECT FROM metered_sandbox WHERE tenant = '" + world.tenant.value + "' FOR UPDATE");
   Reaper reaper(replica.lifecycle, {.ahead = seconds(601), .batch = 4});
   EXPECT_EQ(run(reaper.expire()), 1u);
-  run(reaper.rest());
+  run(reaper.drain());
   EXPECT_EQ(world.row(later.id).state, SandboxState::stopped);
 }
 
@@ -50,12 +50,12 @@ TEST(Reconciler, ADeathThatCannotBeWrittenIsOwedByItsSandboxAlone) {
     const HeldLock lock(world,
                         "SELECT FROM sandbox WHERE id = '" + locked.id.value + "' FOR UPDATE");
     run(reconciler.note_deaths());
-    EXPECT_TRUE(reconciler.owes_death_of(locked.id));
-    EXPECT_FALSE(reconciler.owes_death_of(dead.id));
+    EXPECT_TRUE(reconciler.has_unrecorded_death(locked.id));
+    EXPECT_FALSE(reconciler.has_unrecorded_death(dead.id));
     EXPECT_EQ(world.row(dead.id).state, SandboxState::failed);
   }
   run(reconciler.note_deaths());
-  EXPECT_FALSE(reconciler.owes_death_of(locked.id));
+  EXPECT_FALSE(reconciler.has_unrecorded_death(locked.id));
   EXPECT_EQ(world.row(locked.id).state, SandboxState::failed);
 }
 

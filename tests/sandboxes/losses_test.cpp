@@ -147,12 +147,12 @@ TEST(Loss, OfAnOrphanIsBookedThoughItsKillerDied) {
   const SandboxId id = SandboxId::make();
   const auto made = run(world.a->create({.sandbox_id = id.value}));
   auto note = [&](pqxx::work& tx) {
-    Losses::note(tx, {.id = id,
-                      .backend_id = made.backend_id,
-                      .deployment = "a",
-                      .provider = "a",
-                      .resources = {.milli_vcpu = 1000},
-                      .since = SystemClock().now() - 100s});
+    Losses::record_orphan(tx, {.id = id,
+                               .backend_id = made.backend_id,
+                               .deployment = "a",
+                               .provider = "a",
+                               .resources = {.milli_vcpu = 1000},
+                               .since = SystemClock().now() - 100s});
   };
   run(world.database->run(note));
   world.a->lose(made.backend_id);  // killed, and nobody told

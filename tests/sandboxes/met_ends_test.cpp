@@ -125,9 +125,9 @@ TEST(MetEnds, AHalfDonePauseOfADeadGatewayIsNoLossEither) {
     EndWorld world;
     const SandboxRecord box = world.create_earlier();
     world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' RETURNING id");
-    world.replica.cache.forget(box.id);
+    world.replica.cache.invalidate(box.id);
     run(world.a->finish(box.backend_id));
-    EXPECT_EQ(run(world.replica.reaper(31s).take_up_pausing()), 1u);
+    EXPECT_EQ(run(world.replica.reaper(31s).recover_pausing()), 1u);
     EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << state;
     EXPECT_EQ(world.told(), "sandbox.killed") << state;
     EXPECT_FALSE(world.metered(box.id));
@@ -140,7 +140,7 @@ TEST(MetEnds, AreNotUndoneByThePauseThatTheyMeet) {
     EndWorld world;
     const SandboxRecord box = world.create_earlier();
     world.sql("UPDATE sandbox SET state = '" + std::string(state) + "' RETURNING id");
-    world.replica.cache.forget(box.id);
+    world.replica.cache.invalidate(box.id);
     const SandboxRecord half = world.row(box.id);
     EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::ended);
     const auto carry_out = [&] { run(Pausing(world.replica.lifecycle).carry_out(half)); };
@@ -181,14 +181,14 @@ TEST(MetEnds, OneThatDiedIsLostSinceItsDeath) {
 TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
   EndWorld world;
   const SandboxRecord box = world.create_earlier();
-  const auto judged = [&]() -> Task<std::optional<Error>> {
+  const auto translated = [&]() -> Task<std::optional<Error>> {
     const Error broke(ErrorCode::unavailable, "the connection broke");
-    auto judging = world.replica.lifecycle.judge(world.tenant, box.id, broke);
-    co_return co_await std::move(judging);
+    auto translating = world.replica.lifecycle.translate_failure(world.tenant, box.id, broke);
+    co_return co_await std::move(translating);
   };
-  EXPECT_EQ(run(judged())->code, ErrorCode::unavailable) << "the control";
+  EXPECT_EQ(run(translated())->code, ErrorCode::unavailable) << "the control";
   world.a->die(box.backend_id, 5s);
-  const auto died = run(judged());
+  const auto died = run(translated());
   EXPECT_EQ(died->code, ErrorCode::conflict);
   EXPECT_EQ(died->details["state"], "failed");
 }
@@ -196,19 +196,19 @@ TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
 TEST(MetEnds, AnAgentThatIsNotThereIsNoMissingFile) {
   EndWorld world;
   const SandboxRecord box = world.create_earlier();
-  const auto judged = [&]() -> Task<std::optional<Error>> {
+  const auto translated = [&]() -> Task<std::optional<Error>> {
     const Error missing = agent_missing("the agent is not there");
-    auto judging = world.replica.lifecycle.judge(world.tenant, box.id, missing);
-    co_return co_await std::move(judging);
+    auto translating = world.replica.lifecycle.translate_failure(world.tenant, box.id, missing);
+    co_return co_await std::move(translating);
   };
-  const auto there = run(judged());
+  const auto there = run(translated());
   EXPECT_EQ(there->code, ErrorCode::unavailable) << "as long as the sandbox is";
   EXPECT_TRUE(there->details.is_null());
   std::thread node([&world, &box] {
     std::this_thread::sleep_for(20ms);
     world.a->die(box.backend_id, 0s);  // the backend takes a moment to notice
   });
-  EXPECT_EQ(run(judged())->code, ErrorCode::conflict);
+  EXPECT_EQ(run(translated())->code, ErrorCode::conflict);
   node.join();
 }
 

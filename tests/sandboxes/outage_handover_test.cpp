@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 struct OutageHandover : testing::Test {
   void remember(const SandboxRecord& box) {
-    run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+    run(world.outage->append({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
   }
   std::future<std::unique_ptr<OutageJournal>> next_process() {
     return std::async(std::launch::async, [path = world.directory.path()] {
@@ -31,7 +31,7 @@ TEST_F(OutageHandover, TheNextProcessHasAllThatTheFirstOneKept) {
   auto starting = next_process();
   EXPECT_EQ(starting.wait_for(100ms), std::future_status::timeout);
   remember(other);
-  world.outage->let_go();
+  world.outage->release();
   const auto next = starting.get();
   EXPECT_EQ(next->records(), 2u);
   EXPECT_EQ(code_of([&] { remember(other); }), ErrorCode::unavailable) << "it would be lost";
@@ -52,7 +52,7 @@ TEST_F(OutageHandover, WhatIsBeingWrittenIsNotTakenOver) {
     const HeldLock lock(world, "SELECT FROM sandbox WHERE id = '" + one.id.value + "' FOR UPDATE");
     replaying = asio::co_spawn(pool, world.outage->replay(*world.lifecycle), asio::use_future);
     run(sleep_for(100ms));
-    world.outage->let_go();
+    world.outage->release();
     auto next = next_process();
     EXPECT_EQ(next.wait_for(100ms), std::future_status::timeout);
     return next;

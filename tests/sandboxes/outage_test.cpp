@@ -65,7 +65,7 @@ TEST(Outage, WhatIsKeptOnDiskIsToldOfAtOnce) {
   const SandboxRecord box = world.create();
   const auto told = [&] { return run(world.lifecycle->get(world.tenant, box.id)); };
   EXPECT_EQ(told()->record.state, SandboxState::running);
-  run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  run(world.outage->append({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
   const SandboxRecord read_before = world.row(box.id);
   EXPECT_EQ(read_before.state, SandboxState::running);
   EXPECT_EQ(told()->record.state, SandboxState::stopping);
@@ -81,7 +81,7 @@ TEST(Outage, APausedSandboxIsEndedTooButNotOneThatWasNeverSeen) {
   const SandboxRecord box = world.create();
   Pausing pausing(*world.lifecycle);
   run(pausing.pause(world.tenant, box.id, Keeps::memory));
-  world.lifecycle->parts().cache.forget(box.id);
+  world.lifecycle->parts().cache.invalidate(box.id);
   TestDatabase::stop_cluster();
   EXPECT_THROW(run(world.lifecycle->get(world.tenant, box.id)), Error) << "how it is now";
   EXPECT_THROW(run(world.lifecycle->kill(TenantId::make(), box.id)), Error);
@@ -115,7 +115,7 @@ TEST(Outage, WhoFindsItGoneDoesNotTakeItForLost) {
   OutageWorld world;
   const SandboxRecord box = world.create();
   const Time asked = SystemClock().now();
-  run(world.outage->remember({world.tenant, box.id, asked, "killed", {}, {}, {}}));
+  run(world.outage->append({world.tenant, box.id, asked, "killed", {}, {}, {}}));
   run(world.lifecycle->note_gone(box.id, "the backend does not list it any more"));
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
@@ -128,7 +128,7 @@ TEST(Outage, ARecordThatWasAppliedBeforeACrashIsNotAppliedAgain) {
   OutageWorld world;
   const SandboxRecord box = world.create();
   EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}};
-  run(world.outage->remember(intention));
+  run(world.outage->append(intention));
   const std::string path = world.directory.path() + "/outage.journal";
   std::filesystem::copy_file(path, path + ".before");
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
@@ -178,7 +178,7 @@ TEST(Outage, ACreateThatNobodyWasToldOfCostsItsTenantNothing) {
                    .reason = "failed",
                    .failure = SandboxFailure{"unavailable", "no answer"},
                    .gone_at = SystemClock().now()};
-  run(world.outage->remember(end));
+  run(world.outage->append(end));
   EXPECT_EQ(world.settle(), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::failed);
   EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event"), "0");
@@ -205,7 +205,7 @@ TEST(Outage, WhoTakesOverACreateFromAGatewayThatStandsStillChargesNothing) {
     pqxx::work still(connection);
     still.exec_params("SELECT FROM sandbox WHERE id = $1 FOR UPDATE", id.value);
     EXPECT_TRUE(test::eventually([&] { return world.a->alive() > 0; }));
-    EXPECT_EQ(run(taking_over.end_untold(world.tenant, id)), EndResult::ended);
+    EXPECT_EQ(run(taking_over.kill_uncharged(world.tenant, id)), EndResult::ended);
     EXPECT_EQ(world.a->alive(), 0u);
   }
   EXPECT_EQ(creating.get().state, SandboxState::running) << "it came to it later";
@@ -221,8 +221,9 @@ TEST(Outage, WhoTakesOverACreateFromAGatewayThatStandsStillChargesNothing) {
 TEST(Outage, OneThatNobodyWasToldOfCostsNothingWhereEndsAreCountedEither) {
   OutageWorld world("here");
   const SandboxRecord box = world.create();
-  EXPECT_EQ(run(world.lifecycle->end_untold(world.tenant, box.id)), EndResult::ended);
-  EXPECT_EQ(run(world.lifecycle->end_untold(world.tenant, box.id)), EndResult::ended) << "again";
+  EXPECT_EQ(run(world.lifecycle->kill_uncharged(world.tenant, box.id)), EndResult::ended);
+  EXPECT_EQ(run(world.lifecycle->kill_uncharged(world.tenant, box.id)), EndResult::ended)
+      << "again";
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   run(world.replica.meter.flush(world.replica.database));
@@ -234,7 +235,7 @@ TEST(Outage, WhoGoesAwayInTheMiddleHoldsUpNobody) {
   const SandboxRecord box = world.create();
   constexpr int kEnds = 250;
   EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}};
-  for (int i = 0; i < kEnds; ++i) run(world.outage->remember(intention));
+  for (int i = 0; i < kEnds; ++i) run(world.outage->append(intention));
   const auto leave_early = [&]() -> Task<void> {
     auto replaying = world.outage->replay(*world.lifecycle);
     auto racing = with_timeout(1ms, std::move(replaying));
@@ -254,7 +255,7 @@ TEST(Outage, AReplayThatBreaksOffGoesOnWhereItStopped) {
   OutageWorld world;
   std::vector<SandboxRecord> boxes{world.create(), world.create(), world.create()};
   for (const SandboxRecord& box : boxes)
-    run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+    run(world.outage->append({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
   // The database goes away again at the second record.
   world.sql(
       "CREATE FUNCTION go_away() RETURNS trigger LANGUAGE plpgsql AS "
@@ -277,7 +278,7 @@ TEST(Outage, AnEndThatTheDatabaseRefusesHoldsUpNoOther) {
   OutageWorld world;
   std::vector<SandboxRecord> boxes{world.create(), world.create()};
   for (const SandboxRecord& box : boxes)
-    run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+    run(world.outage->append({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
   world.sql(
       "CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS "
       "$$BEGIN RAISE EXCEPTION 'refused'; END$$");
@@ -300,7 +301,7 @@ TEST(Outage, ARecordOfAnotherReleaseHoldsUpNoOther) {
   }
   world.reopen();
   EndIntention intention{world.tenant, box.id, SystemClock().now(), "killed", {}, {}};
-  run(world.outage->remember(std::move(intention)));
+  run(world.outage->append(std::move(intention)));
   EXPECT_EQ(run(world.outage->replay(*world.lifecycle)), 1u);
   EXPECT_EQ(world.outage->records(), 0u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopping);

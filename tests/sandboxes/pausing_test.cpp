@@ -79,7 +79,7 @@ TEST_F(PausingWorld, ACrashBeforeTheBackendWasAskedIsFinishedToo) {
   };
   run(world.database->run(std::move(write)));
   EXPECT_EQ(run(world.replica.reaper().finish_pausing()), 0u) << "its lease is not over";
-  EXPECT_EQ(run(world.replica.reaper().take_up_pausing()), 1u) << "who starts looks at all";
+  EXPECT_EQ(run(world.replica.reaper().recover_pausing()), 1u) << "who starts looks at all";
   EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::paused);
 }
@@ -128,7 +128,7 @@ TEST_F(PausingWorld, APauseThatWaitedTooLongIsLeftAlone) {
     p.ttl_seconds = 60;
     p.on_expiry = EndAction::pause;
   });
-  // The loop that errands run on is busy: this one waits.
+  // The loop that the work queue runs on is busy: this one waits.
   std::promise<void> go_on;
   asio::post(world.replica.pool, [told = go_on.get_future().share()] { told.wait(); });
   Reaper reaper(world.replica.lifecycle, {.ahead = seconds(100)});
@@ -136,7 +136,7 @@ TEST_F(PausingWorld, APauseThatWaitedTooLongIsLeftAlone) {
   // Another gateway paused it meanwhile, and its tenant resumed it.
   world.sql("UPDATE sandbox SET state = 'running', kept = NULL RETURNING id");
   go_on.set_value();
-  run(reaper.rest());
+  run(reaper.drain());
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
@@ -338,7 +338,7 @@ TEST_F(PausingWorld, UseResumesOnlyWhereTheProfileSaysSo) {
 TEST_F(PausingWorld, ManyWhoWaitAskAsOne) {
   const SandboxRecord box = world.create();
   world.sql("UPDATE sandbox SET state = 'resuming' RETURNING id");
-  world.replica.cache.forget(box.id);
+  world.replica.cache.invalidate(box.id);
   constexpr int kWaiting = 40;
   asio::thread_pool pool(2);
   std::vector<std::future<SandboxRecord>> all;

@@ -11,8 +11,8 @@ constexpr std::chrono::seconds kIdleTimeout{60};
 // A world whose sandboxes are paused and resumed, by callers and for idleness.
 class PausingWorld : public testing::Test {
  protected:
-  SandboxRecord pause(const SandboxRecord& box, Keeps wish = Keeps::memory) {
-    return run(pausing.pause(world.tenant, box.id, wish));
+  SandboxRecord pause(const SandboxRecord& box, Keeps requested = Keeps::memory) {
+    return run(pausing.pause(world.tenant, box.id, requested));
   }
   SandboxRecord pause_to_wait(const SandboxRecord& box) {
     return run(pausing.pause(world.tenant, box.id, Keeps::memory, /*waits=*/true));

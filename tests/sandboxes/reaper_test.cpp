@@ -29,7 +29,7 @@ TEST(Reaper, ABackendThatHangsHoldsUpItsOwnAlone) {
   EXPECT_TRUE(eventually([&] { return world.a->kills() >= 16; }));
   EXPECT_EQ(world.a->kills(), 16) << "at once";
   world.a->hang_kills(false);
-  run(reaper.rest());
+  run(reaper.drain());
   EXPECT_EQ(world.a->alive(), 0u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped'"), "41");
 }
@@ -44,7 +44,7 @@ TEST(Reconciler, ABackendThatHangsHoldsUpNoOther) {
   asio::co_spawn(loop, reconciler.run(), [](std::exception_ptr) {});
   while (world.row(lost.id).state != SandboxState::failed) loop.run_for(milliseconds(10));
   world.a->hang_lists(false);
-  run(reconciler.rest());
+  run(reconciler.drain());
 }
 
 TEST(Reconciler, AsksAVendorThatCountsRequestsLessOften) {
@@ -61,9 +61,9 @@ TEST(Reconciler, AsksAVendorThatCountsRequestsLessOften) {
   }
 }
 
-TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
+TEST(KeyedWorkQueue, RunsNothingTwiceNorWithoutBound) {
   asio::thread_pool pool(2);
-  Errands errands(pool.get_executor(), {.at_once = 1, .waiting = 2});
+  KeyedWorkQueue queue(pool.get_executor(), {.at_once = 1, .max_queued = 2});
   std::atomic<bool> go{false};
   std::atomic<int> begun{0};
   const auto work = [&]() -> Task<void> {
@@ -71,15 +71,15 @@ TEST(Errands, AreNotBegunTwiceNorWithoutBound) {
     while (!go) co_await sleep_for(milliseconds(1));
     throw std::runtime_error("is logged");
   };
-  for (const char* id : {"one", "one", "two", "three", "four"}) errands.send("a", id, work);
-  errands.send("b", "five", work);
+  for (const char* id : {"one", "one", "two", "three", "four"}) queue.post("a", id, work);
+  queue.post("b", "five", work);
   EXPECT_TRUE(eventually([&] { return begun >= 2; }));
   go = true;
-  run(errands.rest());
+  run(queue.drain());
   EXPECT_GE(begun, 3);
   EXPECT_LE(begun, 4) << "one at work, two waiting, and b's";
-  errands.send("a", "one", work);
-  run(errands.rest());
+  queue.post("a", "one", work);
+  run(queue.drain());
   EXPECT_GE(begun, 4);
   pool.join();
 }
@@ -96,7 +96,7 @@ TEST(Reaper, TakesNothingWhenItIsHeldByThen) {
   EXPECT_TRUE(world.metered(box.id));
   held = false;
   EXPECT_EQ(run(reaper.expire()), 1u);
-  run(reaper.rest());
+  run(reaper.drain());
 }
 
 // A node of ours that crashed is back soon, and what it was to end shall not run on for long.
@@ -107,7 +107,7 @@ TEST(Reaper, TriesAgainSoonerOnOurOwnMachine) {
     world.a->refuse_kills(true);
     run(world.replica.lifecycle.kill(world.tenant, box.id));
     for (int tries = 0; tries < 8; ++tries)
-      run(world.replica.lifecycle.bring_down(world.row(box.id)));
+      run(world.replica.lifecycle.finish_stopping(world.row(box.id)));
     const std::string pause =
         world.sql("SELECT extract(epoch FROM lease_until - now())::float FROM sandbox");
     EXPECT_NEAR(std::stod(pause), *machine ? 2 : 60, 1);
@@ -140,8 +140,8 @@ TEST(Reaper, EndsWhatExpiredOnceAmongReplicas) {
   pool.join();
   while (world.replica.database.in_flight() + other.database.in_flight() > 0)
     std::this_thread::yield();
-  run(one.rest());
-  run(two.rest());
+  run(one.drain());
+  run(two.drain());
   EXPECT_EQ(first.get() + second.get(), 8u);
   EXPECT_EQ(world.a->kills(), 8);
   EXPECT_EQ(world.a->alive(), 0u);
@@ -175,8 +175,8 @@ SandboxRecord intend(World& world) {
   record.ttl_seconds = record.max_ttl_seconds = 600;
   record.planned = planned(decision);
   auto write = [=](pqxx::work& tx) {
-    const Json wishes = Json::object();
-    sandbox_rows::insert(tx, record, {decision, seconds(30), wishes, ""});
+    const Json overrides = Json::object();
+    sandbox_rows::insert(tx, record, {decision, seconds(30), overrides, ""});
   };
   run(world.database->run(std::move(write)));
   return record;
@@ -207,7 +207,7 @@ TEST(Reaper, AsksAllThatMayHaveACreateAtOnce) {
   EXPECT_TRUE(eventually([&] { return world.a->kills() > 0 && world.b->alive() == 0; }));
   EXPECT_EQ(world.row(record.id).state, SandboxState::stopping);
   world.a->hang_kills(false);
-  run(reaper.rest());
+  run(reaper.drain());
   EXPECT_EQ(world.row(record.id).state, SandboxState::failed);
 }
 

@@ -48,7 +48,7 @@ TEST(Reconciler, LooksAtAMachineOfOursAsSoonAsItStarts) {
     co_return world.row(lost.id).state == SandboxState::failed;
   };
   EXPECT_TRUE(run(with_companion(is_found(), after.run())));
-  run(after.rest());
+  run(after.drain());
 }
 
 TEST(Reconciler, TakesTurnsWhereSeveralGatewaysLook) {

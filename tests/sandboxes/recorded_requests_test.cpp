@@ -18,7 +18,7 @@ TEST(RecordedRequests, AreWhatWasAskedAndWhatBecameOfIt) {
   const Time begin = SystemClock().now() - std::chrono::hours(1);
   const Time end = begin + std::chrono::hours(2);
   CreateOrder order = world.order();
-  order.wishes = {{"ttl_seconds", 60}};
+  order.overrides = {{"ttl_seconds", 60}};
   const SandboxRecord first = run(world.replica.lifecycle.create(order));
   run(world.replica.lifecycle.kill(world.tenant, first.id));
   world.a->fail_creates(FakeProvider::Fault::error, ErrorCode::no_capacity);
@@ -30,7 +30,7 @@ TEST(RecordedRequests, AreWhatWasAskedAndWhatBecameOfIt) {
   ASSERT_EQ(all.size(), 2u) << "another profile's are left out";
   EXPECT_EQ(all[0].sandbox, second.id.value) << "newest first";
   EXPECT_EQ(all[0].deployment, "b");
-  EXPECT_EQ(all[1].wishes, (Json{{"ttl_seconds", 60}}));
+  EXPECT_EQ(all[1].overrides, (Json{{"ttl_seconds", 60}}));
   EXPECT_EQ(all[1].region, "eu");
   EXPECT_GT(all[1].ran.count(), 0);
   EXPECT_EQ(all[1].health.size(), 2u);

@@ -19,7 +19,7 @@ class ScopeWorld : public testing::Test {
     order.scope_key = scope_key_of(order);
     return order;
   }
-  Scopes::Met create(CreateOrder order) { return run(scopes.create(std::move(order))); }
+  Scopes::Joined create(CreateOrder order) { return run(scopes.create(std::move(order))); }
 
   World world;
   Scopes scopes{world.replica.lifecycle};
@@ -80,7 +80,7 @@ TEST_F(ScopeWorld, ManyAtOnceMeetInOne) {
   world.a->fail_creates(FakeProvider::Fault::slow, ErrorCode::unavailable,
                         std::chrono::milliseconds(100));
   asio::thread_pool pool(4);
-  std::vector<std::future<Scopes::Met>> all;
+  std::vector<std::future<Scopes::Joined>> all;
   for (int i = 0; i < 20; ++i) {
     auto work = [this]() { return scopes.create(order(Scope::shared)); };
     all.push_back(asio::co_spawn(pool, work, asio::use_future));

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/secret_keeper.hpp"
+#include "gateway/sandboxes/secret_reconciler.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -22,7 +22,7 @@ struct SandboxSecretsTest : testing::Test {
   SecretGrants bind(const SandboxId& id) {
     auto work = [&](pqxx::work& tx) {
       return sandbox_secrets::bind(tx, cipher, world.tenant, id.value, kBindings,
-                                   sandbox_secrets::Missing::refused)
+                                   sandbox_secrets::OnMissing::refused)
           .grants;
     };
     return run(world.database->run(work));

@@ -56,7 +56,7 @@ TEST(Shadowing, PlacesASecondTimeAndThrowsItAway) {
   EXPECT_EQ(world.b->alive(), 0u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox"), "1");
   EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox"), "1") << "billed to nobody";
-  EXPECT_TRUE(world.replica.board.look({"b"}).latency_p50_ms) << "what it learns counts";
+  EXPECT_TRUE(world.replica.board.health_of({"b"}).latency_p50_ms) << "what it learns counts";
 }
 
 TEST(Shadowing, TellsWhatTheOtherVersionCannotDo) {

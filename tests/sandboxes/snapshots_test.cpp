@@ -21,7 +21,7 @@ class SnapshotWorld : public testing::Test {
   SandboxRecord restore(const SnapshotRecord& snapshot,
                         const std::function<void(Profile&)>& change = {}) {
     CreateOrder order = world.order(change);
-    start_from(order, snapshot, std::nullopt);
+    apply_snapshot(order, snapshot, std::nullopt);
     return run(world.replica.lifecycle.create(std::move(order)));
   }
   std::vector<Outcome<SandboxRecord>> fork(const SandboxRecord& box, size_t count) {
@@ -99,7 +99,7 @@ TEST_F(SnapshotWorld, CopiesHaveTheEnvThatWasGiven) {
             "0");
   CreateOrder again = world.order(profiles);
   again.env = again.request.profile.env = {{"B", "anew"}};
-  run(snapshots.begin_with(again, kept, std::nullopt));
+  run(snapshots.restore_from(again, kept, std::nullopt));
   run(world.replica.lifecycle.create(again));
   EXPECT_EQ(world.a->last_spec().env, (Env{{"B", "anew"}, {"TOKEN", "hunter2"}}));
 }
@@ -135,7 +135,7 @@ TEST_F(SnapshotWorld, TheDiskIsTheSnapshots) {
   EXPECT_EQ(restore(kept, roomy).resources.disk_gib, 4);
   EXPECT_EQ(code_of([&] { restore(kept); }), ErrorCode::invalid) << "more than the profile allows";
   CreateOrder order = world.order(roomy);
-  EXPECT_EQ(code_of([&] { start_from(order, kept, 2); }), ErrorCode::invalid);
+  EXPECT_EQ(code_of([&] { apply_snapshot(order, kept, 2); }), ErrorCode::invalid);
 }
 
 // Some vendors give a larger disk than was asked for, and give it again for the same size.
@@ -144,9 +144,9 @@ TEST_F(SnapshotWorld, ADiskThatWasRoundedUpIsRestoredForTheSizeThatWasAskedFor) 
   const SnapshotRecord kept = take(world.create());
   EXPECT_EQ(kept.disk_gib, 3);
   CreateOrder order = world.order();
-  run(snapshots.begin_with(order, kept, 2));
+  run(snapshots.restore_from(order, kept, 2));
   EXPECT_EQ(order.request.profile.resources.disk_gib, 3);
-  EXPECT_EQ(code_of([&] { run(snapshots.begin_with(order, kept, 4)); }), ErrorCode::invalid);
+  EXPECT_EQ(code_of([&] { run(snapshots.restore_from(order, kept, 4)); }), ErrorCode::invalid);
 }
 
 TEST_F(SnapshotWorld, ForksEachWithItsOwnOutcomeAndLeavesNoSnapshot) {
@@ -255,7 +255,7 @@ TEST_F(SnapshotWorld, ARetryOfOneThatFailedMakesIt) {
   EXPECT_EQ(code_of([&] { run(snapshots.take(world.tenant, box.id, "", Keeps::disk, "first")); }),
             ErrorCode::unavailable);
   EXPECT_TRUE(SnapshotId::parse(call.effect()));
-  EXPECT_FALSE(run(snapshots.take_up(world.tenant, call.effect()))) << "nothing was made";
+  EXPECT_FALSE(run(snapshots.recover(world.tenant, call.effect()))) << "nothing was made";
 }
 
 TEST_F(SnapshotWorld, ARetryTakesUpWhatWasMade) {
@@ -263,10 +263,10 @@ TEST_F(SnapshotWorld, ARetryTakesUpWhatWasMade) {
   const SandboxRecord box = world.create();
   const SnapshotRecord made = run(snapshots.take(world.tenant, box.id, "", Keeps::disk, "first"));
   EXPECT_EQ(call.effect(), made.id.value);
-  EXPECT_EQ(run(snapshots.take_up(world.tenant, call.effect()))->id, made.id);
-  EXPECT_FALSE(run(snapshots.take_up(TenantId::make(), call.effect())));
+  EXPECT_EQ(run(snapshots.recover(world.tenant, call.effect()))->id, made.id);
+  EXPECT_FALSE(run(snapshots.recover(TenantId::make(), call.effect())));
   run(snapshots.remove(world.tenant, made.id));
-  EXPECT_FALSE(run(snapshots.take_up(world.tenant, call.effect())));
+  EXPECT_FALSE(run(snapshots.recover(world.tenant, call.effect())));
 }
 
 TEST_F(SnapshotWorld, ARetryGivesUpWhatADeadMakerLeft) {
@@ -274,7 +274,7 @@ TEST_F(SnapshotWorld, ARetryGivesUpWhatADeadMakerLeft) {
   world.sql(
       "UPDATE snapshot SET state = 'creating', lease_until = now() + interval '6 minutes'"
       " RETURNING id");
-  EXPECT_FALSE(run(snapshots.take_up(world.tenant, kept.id.value)));
+  EXPECT_FALSE(run(snapshots.recover(world.tenant, kept.id.value)));
   EXPECT_EQ(world.sql("SELECT state FROM snapshot"), "removing");
   EXPECT_EQ(run(world.replica.reaper().clean_snapshots()), 0u) << "it may still be made";
 }
@@ -285,7 +285,7 @@ TEST_F(SnapshotWorld, ARetryOfAForkTakesUpItsCopies) {
   CreateOrder order = world.order();
   order.claim = "first";
   const auto copies = run(snapshots.fork(box, order, 3));
-  const auto found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  const auto found = run(snapshots.recover_copies(world.tenant, call.effect()));
   EXPECT_EQ(found.size(), 3u);
   for (const auto& [i, copy] : found)
     EXPECT_EQ(copy.id, std::get<SandboxRecord>(copies.at(i)).id) << "at its place";
@@ -298,7 +298,7 @@ TEST_F(SnapshotWorld, ARetryOfAForkTakesUpAPartOfItsCopies) {
   CreateOrder order = world.order();
   order.claim = "first";
   const auto copies = run(snapshots.fork(box, order, 5));
-  auto found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  auto found = run(snapshots.recover_copies(world.tenant, call.effect()));
   EXPECT_EQ(found.size(), 3u);
   for (size_t i = 0; i < copies.size(); ++i)
     EXPECT_EQ(found.contains(i), std::holds_alternative<SandboxRecord>(copies[i]));
@@ -308,7 +308,7 @@ TEST_F(SnapshotWorld, ARetryOfAForkTakesUpAPartOfItsCopies) {
       "UPDATE sandbox SET failure_code = 'unavailable', failure_detail = 'not kept' WHERE"
       " id = '" +
       failed.value + "' RETURNING id");
-  found = run(snapshots.take_up_copies(world.tenant, call.effect()));
+  found = run(snapshots.recover_copies(world.tenant, call.effect()));
   EXPECT_EQ(found.size(), 2u) << "who killed one knew of it; of one that failed nobody was told";
   EXPECT_FALSE(found.begin()->second.id == failed);
 }
@@ -320,11 +320,11 @@ TEST_F(SnapshotWorld, ARetryOfAForkThatMadeNoneFindsNone) {
   CreateOrder order = world.order();
   order.claim = "first";
   EXPECT_EQ(code_of([&] { run(snapshots.fork(box, order, 3)); }), ErrorCode::unavailable);
-  EXPECT_TRUE(run(snapshots.take_up_copies(world.tenant, call.effect())).empty());
+  EXPECT_TRUE(run(snapshots.recover_copies(world.tenant, call.effect())).empty());
   world.a->fail_states(Fault::none);
   world.a->fail_creates(Fault::error, ErrorCode::no_capacity);
   run(snapshots.fork(box, order, 3));
-  EXPECT_TRUE(run(snapshots.take_up_copies(world.tenant, call.effect())).empty());
+  EXPECT_TRUE(run(snapshots.recover_copies(world.tenant, call.effect())).empty());
 }
 
 TEST_F(SnapshotWorld, AreCounted) {

@@ -47,7 +47,7 @@ TEST(UsageSampler, CountsNothingBeyondAnEndThatIsYetToBeWritten) {
       " boundary - interval '20 s', observed_at = observed_at - interval '20 s' RETURNING 1");
   world.a->count({.cpu_micros = 1'000'000, .egress_bytes = 1 << 30});
   UsageSampler sampler(*world.lifecycle, {.min_age = 0s});
-  run(world.outage->remember({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
+  run(world.outage->append({world.tenant, box.id, SystemClock().now(), "killed", {}, {}, {}}));
   EXPECT_EQ(run(sampler.sample()), 0u);
   EXPECT_EQ(world.settle(), 1u);
   EXPECT_EQ(world.sql("SELECT count(*) FROM usage_event WHERE meter IN ('active_cpu_second',"

@@ -18,7 +18,7 @@ class WaitingWorld : public testing::Test {
   void turn(const SandboxRecord& box, const std::string& state) {
     world.sql("UPDATE sandbox SET state = '" + state + "' WHERE id = '" + box.id.value +
               "' RETURNING id");
-    world.replica.cache.forget(box.id);
+    world.replica.cache.invalidate(box.id);
   }
   Task<OpenSandbox> opening(const SandboxRecord& box) {
     http::Caller caller{.role = http::Role::developer, .tenant = world.tenant};

@@ -26,7 +26,7 @@ class WholeSteps {
   Task<size_t> end_idle() { return whole(reaper_, &Reaper::end_idle); }
   Task<size_t> pause_due() { return whole(reaper_, &Reaper::pause_due); }
   Task<size_t> finish_pausing() { return whole(reaper_, &Reaper::finish_pausing); }
-  Task<size_t> take_up_pausing() { return whole(reaper_, &Reaper::take_up_pausing); }
+  Task<size_t> recover_pausing() { return whole(reaper_, &Reaper::recover_pausing); }
   Task<size_t> clean_snapshots() { return whole(reaper_, &Reaper::clean_snapshots); }
   Task<size_t> abandon() { return whole(reaper_, &Reaper::abandon); }
   Task<size_t> finish() { return whole(reaper_, &Reaper::finish); }
@@ -36,7 +36,7 @@ class WholeSteps {
  private:
   static Task<size_t> whole(std::shared_ptr<Reaper> reaper, Task<size_t> (Reaper::*step)()) {
     const size_t taken = co_await (reaper.get()->*step)();
-    co_await reaper->rest();
+    co_await reaper->drain();
     co_return taken;
   }
 

@@ -26,7 +26,7 @@ Task<OpenSandbox> BoxGateway::open(const http::Caller&, std::string_view id, Ver
                         .can_pause = true};
 }
 
-Task<Error> BoxGateway::judge(TenantId, SandboxId id, Error failure) {
+Task<Error> BoxGateway::translate_failure(TenantId, SandboxId id, Error failure) {
   if (metadata_.contains(id.value)) co_return failure;
   co_return Error(ErrorCode::conflict, "the sandbox is stopped");
 }

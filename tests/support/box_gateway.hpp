@@ -19,7 +19,7 @@ class BoxGateway : public SandboxAccess {
   explicit BoxGateway(asio::any_io_executor executor);
 
   Task<OpenSandbox> open(const http::Caller& caller, std::string_view id, Verb verb) override;
-  Task<Error> judge(TenantId tenant, SandboxId id, Error failure) override;
+  Task<Error> translate_failure(TenantId tenant, SandboxId id, Error failure) override;
   Task<bool> is_paused(TenantId tenant, SandboxId id) override;
   Task<void> report_gone(SandboxId id, std::string detail) override;
 

@@ -8,7 +8,7 @@ std::string AccessTokens::token_of(const SandboxId& sandbox) const {
   return hmac_sha256_hex(key_, sandbox.value);
 }
 
-bool AccessTokens::opens(const SandboxId& sandbox, std::string_view token) const {
+bool AccessTokens::verifies(const SandboxId& sandbox, std::string_view token) const {
   return equal_in_constant_time(token, token_of(sandbox));
 }
 
@@ -21,7 +21,7 @@ std::string signature_of(const SignedFile& file, std::string_view token) {
   return "v1_" + base64;
 }
 
-bool may_be_right(const SignedFile& file, std::string_view signature) {
+bool is_well_formed(const SignedFile& file, std::string_view signature) {
   constexpr size_t kLength = 46, kLongestPath = 4095, kLongestName = 64;
   return signature.starts_with("v1_") && signature.size() == kLength &&
          file.path.size() <= kLongestPath && file.user.size() <= kLongestName &&

@@ -9,13 +9,13 @@
 namespace sandgate::compat::e2b {
 
 // Access tokens for the data plane of sandboxes. A token is an HMAC of the sandbox id under the
-// installation's key, so it is not stored and every gateway of the database accepts it. `opens`
+// installation's key, so it is not stored and every gateway of the database accepts it. `verifies`
 // compares in constant time.
 class AccessTokens {
  public:
   explicit AccessTokens(Secret key) : key_(std::move(key)) {}
   std::string token_of(const SandboxId& sandbox) const;
-  bool opens(const SandboxId& sandbox, std::string_view token) const;
+  bool verifies(const SandboxId& sandbox, std::string_view token) const;
 
  private:
   const Secret key_;
@@ -32,6 +32,6 @@ struct SignedFile {
 std::string signature_of(const SignedFile& file, std::string_view token);
 
 // Whether the signature is well-formed, so that it is worth comparing with tokens.
-bool may_be_right(const SignedFile& file, std::string_view signature);
+bool is_well_formed(const SignedFile& file, std::string_view signature);
 
 }  // namespace sandgate::compat::e2b

@@ -1,10 +1,10 @@
 #include "gateway/compat/e2b/control.hpp"
 
 #include "gateway/api/with_failure_cause.hpp"
-#include "gateway/compat/e2b/box_address.hpp"
+#include "gateway/compat/e2b/egress_rules.hpp"
+#include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
-#include "gateway/compat/e2b/way_out.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
@@ -88,7 +88,7 @@ Task<http::Response> Control::create(http::Request& request) {
   CreateRequest create =
       create_request_from(request.json(), is_new(request) ? kTimeout : kOldTimeout);
   const auto profile = co_await profile_for(request, create);
-  check_honours(*profile, create);
+  check_profile_allows(*profile, create);
   http::Request inner = with_body(request, create.body);
   const http::Response made = co_await parts_.sandboxes.create(inner);
   const Json document = Json::parse(std::get<std::string>(made.body));
@@ -125,10 +125,10 @@ Task<http::Response> Control::list(http::Request& request) {
 
 // By the create or a later change; empty: neither said anything.
 Task<std::optional<bool>> Control::internet_asked_for(SandboxId sandbox) {
-  auto read = [sandbox](pqxx::work& tx) { return sandbox_rows::wishes_of(tx, sandbox); };
+  auto read = [sandbox](pqxx::work& tx) { return sandbox_rows::overrides_of(tx, sandbox); };
   auto reading = parts_.database.run(std::move(read));
-  const Json wishes = co_await std::move(reading);
-  co_return internet_from(wishes);
+  const Json overrides = co_await std::move(reading);
+  co_return internet_from(overrides);
 }
 
 Task<http::Response> Control::get(http::Request& request) {
@@ -281,9 +281,9 @@ Task<http::Response> Control::update_network(http::Request& request) {
   DocumentReader reader(body);
   if (!body.is_object()) reader.problems().throw_if_any();
   const auto internet = reader.boolean("allow_internet_access");
-  const Json policy = way_out_from(reader, internet);
+  const Json policy = egress_rules_from(reader, internet);
   for (const char* name : {"rules", "egressProxy"})
-    if (!asks_for_nothing(reader.any(name))) reader.problem(name, "is not offered here");
+    if (!is_unset(reader.any(name))) reader.problem(name, "is not offered here");
   reader.finish_or_throw();
   co_await shown(request);
   http::Request inner = with_body(request, policy.is_null() ? Json::object() : policy);

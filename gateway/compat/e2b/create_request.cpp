@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "gateway/compat/e2b/way_out.hpp"
+#include "gateway/compat/e2b/egress_rules.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "registry/document_fields.hpp"
 
@@ -28,10 +28,10 @@ void read_network(ObjectReader& parent, Problems& problems, CreateRequest& reque
   const Json nothing = Json::object(), *object = parent.object("network");
   ObjectReader reader(object ? *object : nothing, problems, parent.path_of("network"));
   request.public_ports = reader.boolean("allowPublicTraffic").value_or(true);
-  Json policy = way_out_from(reader, internet);
+  Json policy = egress_rules_from(reader, internet);
   if (!policy.is_null()) request.body["network"] = std::move(policy);
   for (const auto& [name, value] : (object ? *object : nothing).items())
-    if (!kKnownRules.contains(name) && !asks_for_nothing(reader.any(name)))
+    if (!kKnownRules.contains(name) && !is_unset(reader.any(name)))
       reader.problem(name, "is not offered here");
 }
 
@@ -66,12 +66,12 @@ CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
   if (const Json* metadata = reader.object("metadata")) request.body["metadata"] = *metadata;
   if (const Json* env = reader.object("envVars")) request.body["env"] = *env;
   for (const std::string_view name : kUnknownHere)
-    if (!asks_for_nothing(reader.any(name))) reader.problem(name, "is not offered here");
+    if (!is_unset(reader.any(name))) reader.problem(name, "is not offered here");
   reader.finish_or_throw();
   return request;
 }
 
-void check_honours(const Profile& profile, const CreateRequest& request) {
+void check_profile_allows(const Profile& profile, const CreateRequest& request) {
   Problems problems;
   const bool pauses = profile.on_expiry == EndAction::pause;
   if (request.auto_pause && *request.auto_pause != pauses)

@@ -9,7 +9,7 @@
 namespace sandgate::compat::e2b {
 
 // A parsed POST /sandboxes. Settings that only a profile can determine are separate members, to be
-// compared with the profile by check_honours().
+// compared with the profile by check_profile_allows().
 struct CreateRequest {
   std::string profile;  // a reference; empty if the template is a snapshot
   std::optional<SnapshotId> snapshot;
@@ -25,6 +25,6 @@ std::string profile_reference(std::string name);
 CreateRequest create_request_from(const Json& body, int64_t default_timeout);
 
 // Throws Error(invalid) if the client asks for something else than the profile says.
-void check_honours(const Profile& profile, const CreateRequest& request);
+void check_profile_allows(const Profile& profile, const CreateRequest& request);
 
 }  // namespace sandgate::compat::e2b

@@ -35,7 +35,7 @@ std::string permissions_of(const FileEntry& entry) {
   return text;
 }
 
-Json entry_json(const FileEntry& entry, const std::optional<LinkEnd>& end) {
+Json entry_json(const FileEntry& entry, const std::optional<LinkTarget>& end) {
   Json document{{"name", to_utf8(entry.name)},
                 {"type", type_of(end ? end->type : entry.type)},
                 {"path", to_utf8(entry.path)},

@@ -14,14 +14,14 @@ namespace sandgate::compat::e2b {
 // Returns permissions in the form "-rw-r--r--", with "L" for a symlink.
 std::string permissions_of(const FileEntry& entry);
 // What a symlink leads to in the end.
-struct LinkEnd {
+struct LinkTarget {
   std::string path;  // absolute; of the link itself if it leads nowhere
   FileType type = FileType::other;
   uint32_t mode = 0;
 };
 // Returns an EntryInfo, without owner and group, which backends do not report. With `end`, what the
 // link leads to gives its type and mode, as clients expect.
-Json entry_json(const FileEntry& entry, const std::optional<LinkEnd>& end = std::nullopt);
+Json entry_json(const FileEntry& entry, const std::optional<LinkTarget>& end = std::nullopt);
 // Returns an item of an upload's answer.
 Json written_json(const FileEntry& entry);
 

@@ -3,7 +3,7 @@
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
-#include "gateway/compat/e2b/link_ends.hpp"
+#include "gateway/compat/e2b/link_targets.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 
 namespace sandgate::compat::e2b {
@@ -33,7 +33,7 @@ std::string text_member(const Json& message, const char* name) {
 
 Task<http::Response> entry_answer(OpenSandbox box, FileEntry entry) {
   const std::vector<FileEntry> alone{entry};
-  const auto ends = co_await link_ends(box, alone);
+  const auto ends = co_await link_targets(box, alone);
   co_return http::Response::json(200, {{"entry", entry_json(entry, ends.front())}});
 }
 
@@ -96,7 +96,7 @@ Task<http::Response> Filesystem::list(http::Request& request) {
   if (entries.size() > kMostEntries)
     throw Error(ErrorCode::too_large, "more than 10000 entries: list a smaller depth");
   Json items = Json::array();
-  const auto ends = co_await link_ends(box, entries);
+  const auto ends = co_await link_targets(box, entries);
   for (size_t i = 0; i < entries.size(); ++i) items.push_back(entry_json(entries[i], ends[i]));
   co_return http::Response::json(200, {{"entries", std::move(items)}});
 }
@@ -131,7 +131,7 @@ Task<http::Response> Filesystem::watch(http::Request& request) {
   const Json message = message_of(request);
   const auto watched = co_await begin_watch(request, message);
   MessageStream stream;
-  stream.sign_of_life = {{"keepalive", Json::object()}};
+  stream.keep_alive_message = {{"keepalive", Json::object()}};
   stream.interval = ping_interval_of(request);
   stream.limit = timeout_of(request);
   stream.request_id = request.id;
@@ -139,7 +139,7 @@ Task<http::Response> Filesystem::watch(http::Request& request) {
     const Json first{{"start", Json::object()}};
     co_await out.send(first);
     for (;;) {
-      auto waiting = judged(watched->box, watched->watch->next());
+      auto waiting = translate_failures(watched->box, watched->watch->next());
       const auto change = co_await std::move(waiting);
       if (!change) co_return;
       const std::vector<Json> events = change_events(*change, watched->directory);

@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/plane_router.hpp"
 
-#include "gateway/compat/e2b/box_address.hpp"
-#include "gateway/compat/e2b/wording.hpp"
+#include "gateway/compat/e2b/error_format.hpp"
+#include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/target.hpp"
 
@@ -13,7 +13,7 @@ constexpr uint16_t kCodePort = 49999;  // of the server that the code interprete
 
 // The answer for a sandbox port that the data plane does not serve. Clients show the text of a 404;
 // a 502 they explain with a sandbox whose time is over.
-http::Response not_open(const BoxAddress& address) {
+http::Response not_open(const SandboxAddress& address) {
   const bool code = address.port == kCodePort;
   const int status = code ? 404 : 502;
   const char* message = code ? "runCode needs the code interpreter's server, which this sandbox "
@@ -36,9 +36,10 @@ void lead_below(http::Request& request) {
   request.headers.set("Host", "localhost");
 }
 
-Task<http::Response> reworded(Task<http::Response> answer, Shape shape, std::string sandbox) {
+Task<http::Response> reworded(Task<http::Response> answer, ErrorFormat format,
+                              std::string sandbox) {
   http::Response given = co_await std::move(answer);
-  co_return worded(std::move(given), shape, sandbox);
+  co_return format_error(std::move(given), format, sandbox);
 }
 
 }  // namespace
@@ -66,7 +67,7 @@ Task<http::Response> PlaneRouter::respond(http::Request& request, http::Incoming
   if (is_for_control(request)) lead_below(request);
   auto answer = api_.respond(request, body);
   if (!request.path.starts_with(kControl)) return answer;
-  return reworded(std::move(answer), Shape::control, "");
+  return reworded(std::move(answer), ErrorFormat::control, "");
 }
 
 // Decodes the target. Returns an answer if that fails or the method is none.
@@ -81,12 +82,13 @@ std::optional<http::Response> PlaneRouter::refusal_of(http::Request& request) {
 }
 
 Task<http::Response> PlaneRouter::serve(http::Request& request, http::IncomingBody& body) {
-  const auto address = box_address(request, settings_.domain);
+  const auto address = sandbox_address(request, settings_.domain);
   if (address && address->port != kDataPort) co_return not_open(*address);
   std::string sandbox = address ? address->sandbox.value : "";
   if (auto refusal = refusal_of(request))
-    co_return worded(std::move(*refusal), shape_of(request), sandbox);
-  auto answer = reworded(data_.respond(request, body), shape_of(request), std::move(sandbox));
+    co_return format_error(std::move(*refusal), error_format_of(request), sandbox);
+  auto answer =
+      reworded(data_.respond(request, body), error_format_of(request), std::move(sandbox));
   co_return co_await std::move(answer);
 }
 

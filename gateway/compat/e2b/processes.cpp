@@ -36,7 +36,7 @@ http::Response stream_of(const http::Request& request, std::shared_ptr<Followed>
                          std::chrono::milliseconds limit = {}) {
   MessageStream stream;
   stream.produce = [process](MessageWriter& out) { return follow(process, out); };
-  stream.sign_of_life = keep_alive_event();
+  stream.keep_alive_message = keep_alive_event();
   stream.interval = ping_interval_of(request);
   stream.limit = limit;
   stream.request_id = request.id;

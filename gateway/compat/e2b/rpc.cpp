@@ -2,7 +2,7 @@
 
 #include <charconv>
 
-#include "gateway/compat/e2b/wording.hpp"
+#include "gateway/compat/e2b/error_format.hpp"
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
@@ -96,7 +96,7 @@ Task<void> produce_all(const MessageStream& stream, http::SharedSink& sink) {
 
 Task<void> serve(std::shared_ptr<const MessageStream> stream, http::BodySink& sink) {
   http::SharedSink shared(sink, co_await asio::this_coro::executor);
-  std::string sign = connect::envelope(stream->sign_of_life);
+  std::string sign = connect::envelope(stream->keep_alive_message);
   auto both = with_companion(produce_all(*stream, shared),
                              shared.keep_alive(stream->interval, std::move(sign)));
   co_await std::move(both);

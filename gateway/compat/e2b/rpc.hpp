@@ -73,7 +73,7 @@ class MessageWriter {
 struct MessageStream {
   // Sends messages until it returns. An Error that it throws becomes the end of the stream.
   std::function<Task<void>(MessageWriter&)> produce;
-  Json sign_of_life;  // the keep-alive message, sent after `interval` of silence
+  Json keep_alive_message;  // sent after `interval` of silence
   std::chrono::milliseconds interval{90'000};
   std::chrono::milliseconds limit{0};  // then the stream ends with deadline_exceeded; zero: none
   std::string request_id;

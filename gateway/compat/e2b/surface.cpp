@@ -1,6 +1,6 @@
 #include "gateway/compat/e2b/surface.hpp"
 
-#include "gateway/compat/e2b/box_address.hpp"
+#include "gateway/compat/e2b/sandbox_address.hpp"
 
 namespace sandgate::compat::e2b {
 
@@ -23,13 +23,13 @@ Surface::Surface(Parts parts)
       filesystem_(parts_.access, parts_.admission),
       transfers_(parts_.access),
       authenticator_(parts_.cache, parts_.tenants, tokens_, parts_.domain),
-      live_tokens_(parts_.database, tokens_),
+      token_index_(parts_.database, tokens_),
       data_(routes_, {.authenticator = authenticator_,
                       .admission = &parts_.admission,
                       .body_bytes = parts_.body_bytes,
                       .body_memory = &parts_.body_memory,
                       .accepts_codings = true}),
-      signed_(data_, tokens_, live_tokens_, parts_.clock, parts_.domain) {
+      signed_(data_, tokens_, token_index_, parts_.clock, parts_.domain) {
   routes_.add({.method = http::Method::get,
                .pattern = "/health",
                .permission = http::Permission::open,
@@ -48,7 +48,7 @@ std::unique_ptr<http::Responder> Surface::router(http::Responder& api, http::Res
 // A health check does not resume a paused sandbox, which is reported like an ended one. So is a
 // token that came alone and names no sandbox that lives.
 Task<http::Response> Surface::health(http::Request& request) {
-  const auto address = box_address(request, parts_.domain);
+  const auto address = sandbox_address(request, parts_.domain);
   if (!address && !request.headers.find(kTokenHeader))
     throw Error(ErrorCode::invalid, "name the sandbox");
   if (!address) throw wrong_state(SandboxState::stopped);

@@ -1,15 +1,15 @@
 #pragma once
 #include <memory>
 
-#include "gateway/compat/e2b/box_authenticator.hpp"
 #include "gateway/compat/e2b/control.hpp"
 #include "gateway/compat/e2b/filesystem.hpp"
-#include "gateway/compat/e2b/not_offered.hpp"
 #include "gateway/compat/e2b/plane_router.hpp"
 #include "gateway/compat/e2b/processes.hpp"
-#include "gateway/compat/e2b/signed_addresses.hpp"
+#include "gateway/compat/e2b/sandbox_authenticator.hpp"
+#include "gateway/compat/e2b/signed_urls.hpp"
 #include "gateway/compat/e2b/templates.hpp"
 #include "gateway/compat/e2b/transfers.hpp"
+#include "gateway/compat/e2b/unsupported_routes.hpp"
 #include "gateway/http/dispatch.hpp"
 
 namespace sandgate::compat::e2b {
@@ -42,7 +42,7 @@ class Surface {
   void add_control_routes(http::Routes& routes) {
     control_.add_routes(routes);
     templates_.add_routes(routes);
-    add_routes_not_offered(routes);
+    add_unsupported_routes(routes);
   }
   // Applies to bodies that start later; see Parts. Thread-safe.
   void set_body_bytes(size_t most) { data_.set_body_bytes(most); }
@@ -63,11 +63,11 @@ class Surface {
   Processes processes_;
   Filesystem filesystem_;
   Transfers transfers_;
-  BoxAuthenticator authenticator_;
-  LiveTokens live_tokens_;
+  SandboxAuthenticator authenticator_;
+  TokenIndex token_index_;
   http::Routes routes_;
   http::Dispatcher data_;
-  SignedAddresses signed_;  // passes requests to data_
+  SignedUrls signed_;  // passes requests to data_
 };
 
 }  // namespace sandgate::compat::e2b

@@ -1,7 +1,7 @@
 #include "gateway/compat/e2b/templates.hpp"
 
-#include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/create_request.hpp"
+#include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 
 namespace sandgate::compat::e2b {

@@ -95,7 +95,7 @@ std::string Watchers::add(asio::any_io_executor executor, OpenSandbox box,
 Task<void> Watchers::gather(Shared watcher) {
   try {
     for (;;) {
-      auto waiting = judged(watcher->box, watcher->watch->next());
+      auto waiting = translate_failures(watcher->box, watcher->watch->next());
       const auto change = co_await std::move(waiting);
       if (!change) throw Error(ErrorCode::not_found, "the directory is gone");
       watcher->keep(change_events(*change, watcher->directory));

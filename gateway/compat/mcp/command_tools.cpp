@@ -31,7 +31,7 @@ Json hints() {
 }
 
 Plan plan_run(ArgumentReader& arguments) {
-  Plan plan = plan_in(arguments, Where::own, http::Method::post, "/exec");
+  Plan plan = plan_in(arguments, Target::own, http::Method::post, "/exec");
   plan.body = {{"timeout_ms", arguments->integer("timeout_ms", 1, kLongestMs).value_or(kUsualMs)},
                {"max_output_bytes", kOutputBytes}};
   return plan;
@@ -76,7 +76,7 @@ std::string properties(std::string_view own) {
 }
 
 Json outcome_schema() {
-  return result_schema(Where::own, kOutcome, {"exit_code", "timed_out", "truncated"});
+  return result_schema(Target::own, kOutcome, {"exit_code", "timed_out", "truncated"});
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ Tool run_command_tool() {
               "Runs a shell command line in a sandbox and waits for its end. A command "
               "that fails is a result with its exit_code; 124 with timed_out when it "
               "ran too long. Each output is kept up to its first 64 KiB.",
-          .input = arguments_schema(Where::own, properties(R"("command": {"type": "string",
+          .input = arguments_schema(Target::own, properties(R"("command": {"type": "string",
             "description": "A line for the shell, with pipes and redirections."})"),
                                     {"command"}),
           .output = outcome_schema(),
@@ -104,7 +104,7 @@ Tool run_code_tool() {
               "Runs a piece of source code in a sandbox, as a program of its own, and "
               "waits for its end: what it prints is the result. Variables do not live "
               "on between calls, files do. Code of more than 128 KiB belongs in a file.",
-          .input = arguments_schema(Where::own, properties(R"("language": {"type": "string",
+          .input = arguments_schema(Target::own, properties(R"("language": {"type": "string",
             "enum": ["python", "javascript", "node", "bash"]}, "code": {"type": "string"})"),
                                     {"language", "code"}),
           .output = outcome_schema(),

@@ -18,7 +18,7 @@ constexpr std::string_view kEntry = R"({"type": "object", "properties": {
 
 Plan plan_read(const Json& given) {
   ArgumentReader arguments(given);
-  Plan plan = plan_in(arguments, Where::own, http::Method::get, "/files");
+  Plan plan = plan_in(arguments, Target::own, http::Method::get, "/files");
   plan.query = {{"path", arguments.text("path", kPath)}};
   plan.offset = static_cast<uint64_t>(arguments->integer("offset", 0, kLargestOffset).value_or(0));
   arguments.finish();
@@ -50,7 +50,7 @@ std::string content_of(ArgumentReader& arguments) {
 
 Plan plan_write(const Json& given) {
   ArgumentReader arguments(given);
-  Plan plan = plan_in(arguments, Where::own, http::Method::put, "/files");
+  Plan plan = plan_in(arguments, Target::own, http::Method::put, "/files");
   plan.query = {{"path", arguments.text("path", kPath)}};
   std::string content = content_of(arguments);
   if (arguments->word("encoding", {"text", "base64"}) == "base64") {
@@ -67,7 +67,7 @@ Json show_written(const Answer& answer, const Plan&) { return {{"file", answer.j
 
 Plan plan_entries(const Json& given) {
   ArgumentReader arguments(given);
-  Plan plan = plan_in(arguments, Where::own, http::Method::get, "/files/list");
+  Plan plan = plan_in(arguments, Target::own, http::Method::get, "/files/list");
   plan.query = {{"path", arguments->text("path", {0, kPath.max}).value_or("")},
                 {"limit", kEntriesAtOnce}};
   if (auto cursor = arguments->text("cursor", {0, 8192}); cursor && !cursor->empty())
@@ -96,10 +96,10 @@ Tool read_file_tool() {
           .description =
               "Reads a file of a sandbox, at most 128 KiB at once: truncated says that "
               "there is more, from next_offset on. What is not text comes as base64.",
-          .input = arguments_schema(Where::own, R"({"path": {"type": "string"},
+          .input = arguments_schema(Target::own, R"({"path": {"type": "string"},
             "offset": {"type": "integer", "minimum": 0, "description": "Of the first byte."}})",
                                     {"path"}),
-          .output = result_schema(Where::own, R"({"path": {"type": "string"},
+          .output = result_schema(Target::own, R"({"path": {"type": "string"},
             "size": {"type": "integer"}, "offset": {"type": "integer"},
             "text": {"type": "string"}, "base64": {"type": "string"},
             "truncated": {"type": "boolean"}, "next_offset": {"type": "integer"}})",
@@ -110,22 +110,23 @@ Tool read_file_tool() {
 }
 
 Tool write_file_tool() {
-  return {.name = "write_file",
-          .title = "Write a file",
-          .description =
-              "Writes a whole file in a sandbox, in place of one that is there. Folders "
-              "on the way are made.",
-          .input = arguments_schema(Where::own, R"({"path": {"type": "string"},
+  return {
+      .name = "write_file",
+      .title = "Write a file",
+      .description =
+          "Writes a whole file in a sandbox, in place of one that is there. Folders "
+          "on the way are made.",
+      .input = arguments_schema(Target::own, R"({"path": {"type": "string"},
             "content": {"type": "string"}, "encoding": {"type": "string",
             "enum": ["text", "base64"], "description": "Of content; text if left out."}})",
-                                    {"path", "content"}),
-          .output = result_schema(Where::own, R"({"file": )" + std::string(kEntry) + "}", {"file"}),
-          .hints = {{"readOnlyHint", false},
-                    {"destructiveHint", true},
-                    {"idempotentHint", true},
-                    {"openWorldHint", false}},
-          .plan = plan_write,
-          .show = show_written};
+                                {"path", "content"}),
+      .output = result_schema(Target::own, R"({"file": )" + std::string(kEntry) + "}", {"file"}),
+      .hints = {{"readOnlyHint", false},
+                {"destructiveHint", true},
+                {"idempotentHint", true},
+                {"openWorldHint", false}},
+      .plan = plan_write,
+      .show = show_written};
 }
 
 Tool list_files_tool() {
@@ -133,11 +134,11 @@ Tool list_files_tool() {
       .name = "list_files",
       .title = "List a folder",
       .description = "Lists what is in a folder of a sandbox, 100 entries at once.",
-      .input = arguments_schema(Where::own, R"({"path": {"type": "string", "description":
+      .input = arguments_schema(Target::own, R"({"path": {"type": "string", "description":
             "The home of the sandbox's user if left out."}, "cursor": {"type": "string",
             "description": "next_cursor of the list before."}})",
                                 {}),
-      .output = result_schema(Where::own,
+      .output = result_schema(Target::own,
                               R"({"entries": {"type": "array", "items": )" + std::string(kEntry) +
                                   R"(}, "next_cursor": {"type": ["string", "null"]}})",
                               {"entries", "next_cursor"}),

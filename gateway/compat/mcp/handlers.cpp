@@ -38,19 +38,19 @@ Json progress_token(const Json& params) {
   return token.is_string() || token.is_number_integer() ? token : Json();
 }
 
-Task<void> tell(http::EventWriter& writer, const Json& message) {
+Task<void> send_message(http::EventWriter& writer, const Json& message) {
   http::ServerEvent event{"message", json_text(message), ""};
   co_await writer.send(std::move(event));
 }
 
 // Reports elapsed seconds, which resets the timeout of clients that wait for progress.
-Task<void> tell_progress(http::EventWriter& writer, Json token) {
+Task<void> send_progress(http::EventWriter& writer, Json token) {
   for (int64_t seconds = kProgressEvery.count();; seconds += kProgressEvery.count()) {
     co_await sleep_for(kProgressEvery);
     const Json params{{"progressToken", token}, {"progress", seconds}, {"message", "at work"}};
     const Json message{
         {"jsonrpc", "2.0"}, {"method", "notifications/progress"}, {"params", params}};
-    co_await tell(writer, message);
+    co_await send_message(writer, message);
   }
 }
 
@@ -125,12 +125,12 @@ Task<http::Response> Handlers::call_tool(http::Request& request, Session& sessio
     co_return http::Response::json(200, result_of(message.id, std::move(*result)));
   }
   auto produce = [this, call, token, id = message.id](http::EventWriter& writer) -> Task<void> {
-    auto working = with_companion(calls_.run(call), tell_progress(writer, token));
+    auto working = with_companion(calls_.run(call), send_progress(writer, token));
     auto running = running_.run(call->session.id, id, std::move(working));
     auto result = co_await std::move(running);
     if (!result) co_return;
     const Json answer = result_of(id, std::move(*result));
-    co_await tell(writer, answer);
+    co_await send_message(writer, answer);
   };
   co_return http::event_stream({.request_id = request.id}, std::move(produce));
 }

@@ -58,7 +58,7 @@ Json show_sandboxes(const Answer& answer, const Plan&) {
 
 Plan plan_kill(const Json& given) {
   ArgumentReader arguments(given);
-  Plan plan = plan_in(arguments, Where::own_if_there, http::Method::delete_, "");
+  Plan plan = plan_in(arguments, Target::own_if_there, http::Method::delete_, "");
   arguments.finish();
   return plan;
 }
@@ -77,10 +77,10 @@ Tool sandbox_create_tool() {
               "Makes a further sandbox, for what must be apart from the session's own "
               "or needs another profile. It lives until its time is over or "
               "sandbox_kill ends it.",
-          .input = arguments_schema(Where::nowhere, R"({"profile": {"type": "string",
+          .input = arguments_schema(Target::nowhere, R"({"profile": {"type": "string",
             "description": "What it is like; left out: the profile of sessions' own sandboxes."}})",
                                     {}),
-          .output = result_schema(Where::nowhere, kSummary, {"sandbox_id", "state", "profile"}),
+          .output = result_schema(Target::nowhere, kSummary, {"sandbox_id", "state", "profile"}),
           .hints = {{"readOnlyHint", false}, {"destructiveHint", false}, {"openWorldHint", false}},
           .plan = plan_create,
           .show = show_created};
@@ -94,12 +94,12 @@ Tool sandbox_list_tool() {
       .name = "sandbox_list",
       .title = "List sandboxes",
       .description = "Lists the sandboxes of this tenant in one state, newest first, 50 at once.",
-      .input = arguments_schema(Where::nowhere, R"({"state": {"type": "string",
+      .input = arguments_schema(Target::nowhere, R"({"state": {"type": "string",
             "enum": ["creating", "running", "pausing", "paused", "resuming", "stopping", "stopped",
             "failed"], "description": "running if left out."}, "cursor": {"type": "string",
             "description": "next_cursor of the list before."}})",
                                 {}),
-      .output = result_schema(Where::nowhere, list, {"sandboxes", "next_cursor"}),
+      .output = result_schema(Target::nowhere, list, {"sandboxes", "next_cursor"}),
       .hints = {{"readOnlyHint", true}, {"openWorldHint", false}},
       .plan = plan_sandboxes,
       .show = show_sandboxes};
@@ -109,8 +109,8 @@ Tool sandbox_kill_tool() {
   return {.name = "sandbox_kill",
           .title = "End a sandbox",
           .description = "Ends a sandbox and all that is in it.",
-          .input = arguments_schema(Where::own_if_there, "{}", {}),
-          .output = result_schema(Where::own_if_there, R"({"state": {"type": "string",
+          .input = arguments_schema(Target::own_if_there, "{}", {}),
+          .output = result_schema(Target::own_if_there, R"({"state": {"type": "string",
             "enum": ["stopped", "stopping"]}})",
                                   {"state"}),
           .hints = {{"readOnlyHint", false},

@@ -91,7 +91,7 @@ Task<Session> Sessions::find(const http::Request& request) {
   co_return std::move(*found);
 }
 
-std::vector<Sessions::Left> Sessions::left_behind(pqxx::work& tx, const std::string& session) {
+std::vector<Sessions::Leftover> Sessions::leftovers_of(pqxx::work& tx, const std::string& session) {
   const auto rows = tx.exec_params(
       "SELECT sandbox.tenant, sandbox.id FROM mcp_session AS session JOIN sandbox ON"
       " sandbox.tenant = session.tenant AND sandbox.scope_key = session.id"
@@ -99,14 +99,14 @@ std::vector<Sessions::Left> Sessions::left_behind(pqxx::work& tx, const std::str
       " AND sandbox.state <> 'stopping' AND session.ended_at IS NOT NULL"
       " AND ($1 = '' OR session.id = $1) LIMIT 500",
       session);
-  std::vector<Left> left;
+  std::vector<Leftover> left;
   for (const auto& row : rows)
     left.emplace_back(TenantId{row[0].as<std::string>()}, SandboxId{row[1].as<std::string>()});
   return left;
 }
 
-Task<void> Sessions::end_sandboxes(std::vector<Left> left) {
-  auto end_one = [this](Left one) -> Task<void> {
+Task<void> Sessions::end_sandboxes(std::vector<Leftover> left) {
+  auto end_one = [this](Leftover one) -> Task<void> {
     co_await lifecycle_.kill(std::move(one.first), std::move(one.second));
   };
   co_await for_each_concurrent(std::move(left), kEndsAtOnce, std::move(end_one));
@@ -124,7 +124,7 @@ Task<void> Sessions::end(const http::Request& request) {
   };
   const bool ended = co_await database_.run(std::move(work));
   if (!ended) throw no_session();
-  auto read = [id](pqxx::work& tx) { return left_behind(tx, id.value); };
+  auto read = [id](pqxx::work& tx) { return leftovers_of(tx, id.value); };
   auto left = co_await database_.run(std::move(read));
   co_await end_sandboxes(std::move(left));
 }
@@ -140,7 +140,7 @@ Task<void> Sessions::sweep() {
         " (SELECT FROM sandbox WHERE sandbox.tenant = mcp_session.tenant"
         " AND sandbox.scope_key = mcp_session.id AND sandbox.scope_key <> ''"
         " AND sandbox.ended_at IS NULL)");
-    return left_behind(tx, "");
+    return leftovers_of(tx, "");
   };
   auto left = co_await database_.run(std::move(work));
   co_await end_sandboxes(std::move(left));

@@ -45,10 +45,10 @@ class Sessions {
 
  private:
   // A sandbox that outlived its session.
-  using Left = std::pair<TenantId, SandboxId>;
+  using Leftover = std::pair<TenantId, SandboxId>;
   // Returns live sandboxes of ended sessions: of `session`, or of all if empty; at most 500.
-  static std::vector<Left> left_behind(pqxx::work& tx, const std::string& session);
-  Task<void> end_sandboxes(std::vector<Left> left);
+  static std::vector<Leftover> leftovers_of(pqxx::work& tx, const std::string& session);
+  Task<void> end_sandboxes(std::vector<Leftover> left);
 
   Database& database_;
   Lifecycle& lifecycle_;  // ends sandboxes

@@ -68,7 +68,7 @@ void ArgumentReader::finish() {
   problems_.throw_if_any();
 }
 
-Plan plan_in(ArgumentReader& arguments, Where where, http::Method method, std::string path) {
+Plan plan_in(ArgumentReader& arguments, Target where, http::Method method, std::string path) {
   Plan plan{.where = where, .method = method, .path = std::move(path)};
   // Models pass an empty text for omitted arguments.
   plan.sandbox = arguments->text("sandbox_id", {0, 64}).value_or("");
@@ -78,16 +78,17 @@ Plan plan_in(ArgumentReader& arguments, Where where, http::Method method, std::s
   return plan;
 }
 
-Json arguments_schema(Where where, std::string_view properties, std::vector<std::string> required) {
+Json arguments_schema(Target where, std::string_view properties,
+                      std::vector<std::string> required) {
   Json schema = schema_of(properties, std::move(required));
   schema["additionalProperties"] = false;
-  if (where != Where::nowhere) schema["properties"].update(Json::parse(kSandboxArgument));
+  if (where != Target::nowhere) schema["properties"].update(Json::parse(kSandboxArgument));
   return schema;
 }
 
-Json result_schema(Where where, std::string_view properties, std::vector<std::string> required) {
+Json result_schema(Target where, std::string_view properties, std::vector<std::string> required) {
   Json schema = schema_of(properties, std::move(required));
-  if (where == Where::nowhere) return schema;
+  if (where == Target::nowhere) return schema;
   schema["properties"].update(Json::parse(kSandboxResult));
   schema["required"].push_back("sandbox_id");
   return schema;

@@ -11,7 +11,7 @@
 namespace sandgate::compat::mcp {
 
 // The sandbox that a tool uses.
-enum class Where {
+enum class Target {
   nowhere,  // none
   own,  // the argument's, or else the session's own, which is created if necessary
   own_if_there,  // the same, but none is created
@@ -19,10 +19,10 @@ enum class Where {
 
 // A request to the v1 API.
 struct Plan {
-  Where where = Where::nowhere;
+  Target where = Target::nowhere;
   std::string sandbox;  // id from the arguments; empty: none
   http::Method method = http::Method::get;
-  std::string path;  // the whole path for Where::nowhere, else the part after /v1/sandboxes/{id}
+  std::string path;  // the whole path for Target::nowhere, else the part after /v1/sandboxes/{id}
   std::vector<std::pair<std::string, std::string>> query;
   Json body;  // null: none
   std::optional<std::string> bytes;  // a streamed body
@@ -84,11 +84,11 @@ class ArgumentReader {
 
 // A request in the sandbox that the argument sandbox_id names, if any. Throws Error(not_found) if
 // the argument is malformed.
-Plan plan_in(ArgumentReader& arguments, Where where, http::Method method, std::string path);
+Plan plan_in(ArgumentReader& arguments, Target where, http::Method method, std::string path);
 
 // Make schemas from the properties (JSON text) and the names of required ones. For tools that work
 // in a sandbox, the members for the sandbox are added.
-Json arguments_schema(Where where, std::string_view properties, std::vector<std::string> required);
-Json result_schema(Where where, std::string_view properties, std::vector<std::string> required);
+Json arguments_schema(Target where, std::string_view properties, std::vector<std::string> required);
+Json result_schema(Target where, std::string_view properties, std::vector<std::string> required);
 
 }  // namespace sandgate::compat::mcp

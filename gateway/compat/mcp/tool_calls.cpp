@@ -108,9 +108,9 @@ const std::string& ToolCalls::profile() const {
 }
 
 Task<ToolCalls::Box> ToolCalls::box_for(std::shared_ptr<const ToolCall> call, const Plan& plan) {
-  if (plan.where == Where::nowhere) co_return Box{};
+  if (plan.where == Target::nowhere) co_return Box{};
   if (!plan.sandbox.empty()) co_return Box{plan.sandbox};
-  const bool if_there = plan.where == Where::own_if_there;
+  const bool if_there = plan.where == Target::own_if_there;
   if (call->session.runs || (if_there && !call->session.sandbox.empty()))
     co_return Box{call->session.sandbox};
   if (if_there) throw Error(ErrorCode::not_found, "this session has no sandbox of its own now");
@@ -158,7 +158,7 @@ Task<Json> ToolCalls::carry_out(std::shared_ptr<const ToolCall> call, Box& box) 
   Plan plan = call->tool->plan(call->arguments);
   if (plan.needs_profile && !plan.body.contains("profile")) plan.body["profile"] = profile();
   box = co_await box_for(call, plan);
-  const bool is_used = plan.where == Where::own && box.id == call->session.sandbox;
+  const bool is_used = plan.where == Target::own && box.id == call->session.sandbox;
   if (is_used && call->session.extend_to > 0) co_await extend(call);
   const Answer answer = co_await ask(call, plan, box.id);
   Json shown = call->tool->show(answer, plan);

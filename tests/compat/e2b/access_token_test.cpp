@@ -8,10 +8,10 @@ namespace {
 TEST(AccessTokens, BelongToOneSandboxOfOneInstallation) {
   const AccessTokens tokens(Secret("key")), others(Secret("another key"));
   const SandboxId one = SandboxId::make(), two = SandboxId::make();
-  EXPECT_TRUE(tokens.opens(one, tokens.token_of(one)));
-  EXPECT_FALSE(tokens.opens(two, tokens.token_of(one)));
-  EXPECT_FALSE(others.opens(one, tokens.token_of(one)));
-  EXPECT_FALSE(tokens.opens(one, ""));
+  EXPECT_TRUE(tokens.verifies(one, tokens.token_of(one)));
+  EXPECT_FALSE(tokens.verifies(two, tokens.token_of(one)));
+  EXPECT_FALSE(others.verifies(one, tokens.token_of(one)));
+  EXPECT_FALSE(tokens.verifies(one, ""));
 }
 
 // The first is a published one of the client's own tests.

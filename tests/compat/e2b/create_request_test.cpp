@@ -71,10 +71,11 @@ TEST(CreateRequest, LeavesTheEndToTheProfile) {
   pauses.auto_resume = true;
   const auto asks = [](const char* text) { return create_request_from(Json::parse(text), 300); };
   const auto pausing = asks(R"({"templateID":"b","autoPause":true,"autoResume":{"enabled":true}})");
-  EXPECT_NO_THROW(check_honours(pauses, pausing));
-  EXPECT_THROW(check_honours(kills, pausing), Error);
-  EXPECT_THROW(check_honours(pauses, asks(R"({"templateID":"b","autoPause":false})")), Error);
-  EXPECT_NO_THROW(check_honours(pauses, asks(R"({"templateID":"b"})")));
+  EXPECT_NO_THROW(check_profile_allows(pauses, pausing));
+  EXPECT_THROW(check_profile_allows(kills, pausing), Error);
+  EXPECT_THROW(check_profile_allows(pauses, asks(R"({"templateID":"b","autoPause":false})")),
+               Error);
+  EXPECT_NO_THROW(check_profile_allows(pauses, asks(R"({"templateID":"b"})")));
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/compat/e2b/not_offered.hpp"
+#include "gateway/compat/e2b/unsupported_routes.hpp"
 #include "gateway/http/dispatch.hpp"
 #include "gateway/http/query.hpp"
 #include "tests/support/code_of.hpp"
@@ -108,9 +108,9 @@ TEST_F(PlaneRouterTest, WhatIsForTheControlPlaneIsNotPassedOn) {
   EXPECT_TRUE(router.is_passthrough(request_to("8080-x.box.example", "/")));
 }
 
-TEST(NotOffered, SaysSoAndDoesNotLookLikeASandboxThatIsGone) {
+TEST(UnsupportedRoutes, SaySoAndDoNotLookLikeASandboxThatIsGone) {
   http::Routes routes;
-  add_routes_not_offered(routes);
+  add_unsupported_routes(routes);
   for (const auto& [method, path] : std::vector<std::pair<http::Method, std::string>>{
            {http::Method::post, "/e2b/v3/templates"},
            {http::Method::get, "/e2b/templates/x/builds/y/status"},

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/compat/e2b/wording.hpp"
+#include "gateway/compat/e2b/error_format.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "providers/transport/connect_stream.hpp"
@@ -112,51 +112,53 @@ TEST(Rpc, LongMessagesTakeRoomAndKeepAPace) {
 
 http::Response problem_of(const Error& error) { return http::problem(error, "rq"); }
 
-TEST(Wording, HasAShapeForEachKindOfCall) {
+TEST(ErrorFormat, IsItsOwnForEachKindOfCall) {
   const Error error(ErrorCode::not_found, "no file");
   const auto text = [](const http::Response& r) { return std::get<std::string>(r.body); };
-  const auto control = worded(problem_of(error), Shape::control, "");
+  const auto control = format_error(problem_of(error), ErrorFormat::control, "");
   EXPECT_EQ(control.status, 404);
   EXPECT_EQ(Json::parse(text(control)), Json::parse(R"({"code":404,"message":"no file"})"));
-  const auto unary = worded(problem_of(error), Shape::unary, "");
+  const auto unary = format_error(problem_of(error), ErrorFormat::unary, "");
   EXPECT_EQ(unary.status, 404);
   EXPECT_EQ(Json::parse(text(unary)), Json::parse(R"({"code":"not_found","message":"no file"})"));
-  const auto stream = worded(problem_of(error), Shape::stream, "");
+  const auto stream = format_error(problem_of(error), ErrorFormat::stream, "");
   EXPECT_EQ(stream.status, 200);
   EXPECT_EQ(text(stream)[0], '\2');
-  const auto full = worded(problem_of(Error(ErrorCode::quota_exceeded, "disk")), Shape::file, "");
+  const auto full =
+      format_error(problem_of(Error(ErrorCode::quota_exceeded, "disk")), ErrorFormat::file, "");
   EXPECT_EQ(full.status, 507);
 }
 
-TEST(Wording, TellsEachFieldOnceAndAsClientsCallIt) {
-  const auto told = [](const Error& error, Shape shape) {
-    const auto answer = worded(problem_of(error), shape, "");
+TEST(ErrorFormat, TellsEachFieldOnceAndAsClientsCallIt) {
+  const auto told = [](const Error& error, ErrorFormat format) {
+    const auto answer = format_error(problem_of(error), format, "");
     return Json::parse(std::get<std::string>(answer.body)).at("message").get<std::string>();
   };
   const Error agents(ErrorCode::invalid, "is a directory", {{"/path", "is a directory"}});
-  EXPECT_EQ(told(agents, Shape::unary), "/path: is a directory");
+  EXPECT_EQ(told(agents, ErrorFormat::unary), "/path: is a directory");
   const Error renamed(ErrorCode::invalid, "/path: is a directory", {{"?path", "is a directory"}});
-  EXPECT_EQ(told(renamed, Shape::file), "?path: is a directory");
+  EXPECT_EQ(told(renamed, ErrorFormat::file), "?path: is a directory");
   const Error two(ErrorCode::invalid, "/ttl_seconds: is long",
                   {{"/ttl_seconds", "is long"}, {"/env/A B", "is no name"}});
-  EXPECT_EQ(told(two, Shape::control), "/timeout: is long; /envVars/A B: is no name");
-  EXPECT_EQ(told(Error::invalid("?cursor", "is none"), Shape::control), "?nextToken: is none");
-  EXPECT_EQ(told(Error::invalid("/env/A", "is long"), Shape::unary), "/envs/A: is long");
-  EXPECT_EQ(told(Error::invalid("/environment", "x"), Shape::control), "/environment: x");
-  EXPECT_EQ(told(Error::invalid("", "no body"), Shape::control), "no body");
+  EXPECT_EQ(told(two, ErrorFormat::control), "/timeout: is long; /envVars/A B: is no name");
+  EXPECT_EQ(told(Error::invalid("?cursor", "is none"), ErrorFormat::control),
+            "?nextToken: is none");
+  EXPECT_EQ(told(Error::invalid("/env/A", "is long"), ErrorFormat::unary), "/envs/A: is long");
+  EXPECT_EQ(told(Error::invalid("/environment", "x"), ErrorFormat::control), "/environment: x");
+  EXPECT_EQ(told(Error::invalid("", "no body"), ErrorFormat::control), "no body");
 }
 
-TEST(Wording, SaysThatASandboxIsGoneByAStatusOfItsOwn) {
+TEST(ErrorFormat, SaysThatASandboxIsGoneByAStatusOfItsOwn) {
   Error error(ErrorCode::conflict, "the sandbox is stopped");
   error.details = {{"state", "stopped"}};
-  for (const Shape shape : {Shape::file, Shape::unary, Shape::stream}) {
-    const auto answer = worded(problem_of(error), shape, "sb1");
+  for (const ErrorFormat format : {ErrorFormat::file, ErrorFormat::unary, ErrorFormat::stream}) {
+    const auto answer = format_error(problem_of(error), format, "sb1");
     EXPECT_EQ(answer.status, 502);
     const Json told = Json::parse(std::get<std::string>(answer.body));
     EXPECT_EQ(told["sandboxId"], "sb1");
     EXPECT_EQ(told["message"], "The sandbox was not found");
   }
-  EXPECT_EQ(worded(problem_of(error), Shape::control, "").status, 409);
+  EXPECT_EQ(format_error(problem_of(error), ErrorFormat::control, "").status, 409);
 }
 
 }  // namespace

@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
 #include "gateway/compat/e2b/account.hpp"
-#include "gateway/compat/e2b/box_address.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
 #include "tests/support/code_of.hpp"
@@ -126,24 +126,24 @@ TEST(Paths, BeginAtTheHome) {
   }
 }
 
-TEST(BoxAddress, IsInTheHostOrInHeaders) {
+TEST(SandboxAddress, IsInTheHostOrInHeaders) {
   const SandboxId id = SandboxId::make();
   http::Request request;
   request.target = "/files";
   request.headers.add("Host", "49983-" + id.value + ".box.example");
-  ASSERT_TRUE(box_address(request, "box.example"));
-  EXPECT_EQ(box_address(request, "box.example")->sandbox, id);
-  EXPECT_FALSE(box_address(request, ""));
+  ASSERT_TRUE(sandbox_address(request, "box.example"));
+  EXPECT_EQ(sandbox_address(request, "box.example")->sandbox, id);
+  EXPECT_FALSE(sandbox_address(request, ""));
   http::Request older;
   older.target = "/files";
   older.headers.add("Host", "49983-" + id.value + "-sandgate.box.example");
-  ASSERT_TRUE(box_address(older, "box.example"));
-  EXPECT_EQ(box_address(older, "box.example")->sandbox, id);
+  ASSERT_TRUE(sandbox_address(older, "box.example"));
+  EXPECT_EQ(sandbox_address(older, "box.example")->sandbox, id);
   http::Request headers;
   headers.target = "/p/x/1/";
   headers.headers.add("E2b-Sandbox-Id", id.value);
   headers.headers.add("E2b-Sandbox-Port", "49999");
-  EXPECT_EQ(box_address(headers, "box.example")->port, 49999);
+  EXPECT_EQ(sandbox_address(headers, "box.example")->port, 49999);
 }
 
 }  // namespace

@@ -117,7 +117,7 @@ TEST(McpToolsTest, ASandboxIsNamedByItsIdOrNot) {
     } catch (const Error& error) {
       EXPECT_EQ(error.code, ErrorCode::not_found);
     }
-  EXPECT_EQ(plan("sandbox_kill", Json::object()).where, Where::own_if_there);
+  EXPECT_EQ(plan("sandbox_kill", Json::object()).where, Target::own_if_there);
 }
 
 TEST(McpToolsTest, CutOutputSaysSo) {

@@ -1,0 +1,319 @@
+// Budgets::extend: renews the reservations of running sandboxes and finds those to stop.
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "billing/budgets.hpp"
+#include "billing/funds.hpp"
+#include "billing/metered_rows.hpp"
+#include "billing/rate_schedule.hpp"
+#include "billing/rating.hpp"
+#include "gateway/core/log.hpp"
+#include "gateway/core/statement.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::minutes kRenewBelow{5};
+// One and a half flush intervals, so that usage not booked yet is still covered at the stop.
+constexpr std::chrono::seconds kStopBelow{90};
+// For sandboxes that began before their tenant had budgets, where their row tells no end.
+constexpr std::chrono::hours kUnknownEnd{24 * 365};
+
+// What was not renewed in time though this budget has money lacks that of a budget which only
+// denies. What a paused one keeps is not given up for its price either while there is money.
+constexpr const char* kDeadlines = R"sql(
+SELECT tenant, sandbox, hard.name, (extract(epoch FROM covered_until) * 1000000)::bigint
+FROM reservation r CROSS JOIN LATERAL (SELECT name FROM budget b
+  WHERE b.tenant = r.tenant AND b.currency = r.currency AND b.on_exceeded = 'kill'
+    AND r.subject @> b.applies_to
+    AND (b.amount + b.credits <= b.spent + b.reserved OR r.covered_until >= $1::timestamptz
+      AND NOT EXISTS (SELECT FROM metered_sandbox m
+        WHERE m.sandbox = r.sandbox AND m.state IN ('paused_memory', 'paused_disk')))
+  ORDER BY name LIMIT 1) hard
+WHERE covered_until < ends_at ORDER BY covered_until LIMIT 100000)sql";
+
+std::chrono::seconds whole_seconds_up(Time from, Time to) {
+  return std::chrono::ceil<std::chrono::seconds>(std::max(to, from) - from);
+}
+
+// The action that a budget demands for a sandbox, and the budget's name.
+struct Stop {
+  OnExceeded on_exceeded;
+  std::string budget;
+};
+
+// The strictest action for a sandbox without cover; empty when its exhausted budgets only deny.
+// `foreign`: it is charged in another currency, which no budget can limit.
+std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubject& subject,
+                            bool foreign) {
+  const Budget* strictest = nullptr;
+  for (const Budget& budget : budgets)
+    if (budget.on_exceeded != OnExceeded::deny && (foreign || budget.remaining() <= Decimal()) &&
+        budget.applies_to.holds_for(subject) &&
+        (!strictest || budget.on_exceeded > strictest->on_exceeded))
+      strictest = &budget;
+  if (!strictest) return std::nullopt;
+  return Stop{strictest->on_exceeded, strictest->name};
+}
+
+// How the sandbox of a reservation is charged from here on.
+struct Forecast {
+  std::optional<MeteredRow> row;  // empty: not metered yet
+  bool ended = false;  // and is charged for nothing from here on
+  bool foreign = false;  // charged in another currency than its reservation's
+  Decimal lacking;  // needed beyond what is held before any of it lasts
+
+  bool is_paused() const { return row && row->life.state != MeterState::running; }
+};
+using Forecasts = std::map<std::string, Forecast>;  // by sandbox
+
+// The charge for time of a reservation's sandbox, by the reservation's rate alone while that is not
+// metered.
+Decimal charge_of(const PriceSnapshot& prices, const Forecast& forecast, const Reservation& of,
+                  Interval time) {
+  if (!forecast.row) return estimate(of.charge_per_hour, time.to - time.from);
+  return RateSchedule(prices, forecast.row->life, of.currency, of.charge_per_hour)
+      .charge(time.from, time.to);
+}
+
+Time lasts_until(const PriceSnapshot& prices, const Forecast& forecast, const Reservation& of,
+                 Time from, const Decimal& amount) {
+  if (!forecast.row) return from + lasts(amount, of.charge_per_hour);
+  return RateSchedule(prices, forecast.row->life, of.currency, of.charge_per_hour)
+      .lasts(from, amount);
+}
+
+// Reserves up to an hour more, as far as the budgets have money. Returns what to do with the
+// sandbox when that does not last.
+std::optional<Stop> renew_one(std::vector<Budget>& budgets, Reservation& reservation, Time at,
+                              const PriceSnapshot& prices, const Forecast& forecast) {
+  const Time from = std::max(reservation.covered_until, at);
+  const auto needed = std::min<std::chrono::seconds>(whole_seconds_up(from, reservation.ends_at),
+                                                     kReservationHorizon);
+  const Decimal wanted =
+      forecast.foreign
+          ? Decimal()
+          : charge_of(prices, forecast, reservation, {from, from + needed}) + forecast.lacking;
+  const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
+  add_reserved(budgets, reservation, more);
+  reservation.held += more;
+  const Time covered = lasts_until(prices, forecast, reservation, reservation.covered_until,
+                                   std::max(more - forecast.lacking, Decimal()));
+  // Time is free, but other charges exceeded what was held.
+  const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
+  const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
+  auto stop = covers ? std::nullopt : stop_of(budgets, reservation.subject, forecast.foreign);
+  // At a rate of zero any amount would last: the old time makes an overdrawn sandbox come again.
+  if (!stop || !overdrawn) reservation.covered_until = covered;
+  // One that is paused already is charged on for what it keeps.
+  if (stop && forecast.is_paused() && !reservation.charge_per_hour.is_zero())
+    stop->on_exceeded = OnExceeded::kill;
+  return stop;
+}
+
+// The hourly charge in the sandbox's present state.
+std::optional<Money> rate_now(const MeteredLife& life, const PriceSnapshot& prices, Time at) {
+  return charge_per_hour(prices, life.scope(), life.charged(), at);
+}
+
+// Reckons anew how long a reservation lasts, by all published prices.
+void reprice(Reservation& reservation, Forecast& forecast, const PriceSnapshot& prices, Time at) {
+  const MeteredRow& row = *forecast.row;
+  const Time until = std::clamp(reservation.ends_at, at, at + kReservationHorizon);
+  const RunCharge rest = estimate_remaining_run(
+      prices, row, {.until = until, .may_run_on = until < reservation.ends_at},
+      reservation.currency);
+  reservation.ahead = rest.by_time - rest.charge;
+  const Money uncounted = uncounted_time(prices, row);
+  const bool same = uncounted.currency == reservation.currency;
+  const Decimal paid = reservation.held + reservation.ahead - (same ? uncounted.amount : Decimal());
+  if (paid.is_negative()) forecast.lacking = -paid;
+  reservation.covered_until =
+      lasts_until(prices, forecast, reservation, row.life.boundary, std::max(paid, Decimal()));
+}
+
+// Updates the reservations' rates to the prices in force at `at`, and how long they last where that
+// has changed.
+Forecasts make_forecasts(pqxx::work& tx, std::vector<Reservation>& reservations,
+                         const PriceSnapshot& prices, Time at) {
+  std::map<std::string, Reservation*> known;
+  std::set<std::string> sandboxes;
+  for (Reservation& reservation : reservations) {
+    known[reservation.sandbox] = &reservation;
+    sandboxes.insert(reservation.sandbox);
+  }
+  Forecasts forecasts;
+  for (MeteredRow& row : read_metered(tx, sandboxes)) {
+    Reservation& reservation = *known.at(row.life.id.value);
+    const bool out_of_date = std::exchange(reservation.reprice, false);
+    const auto rate = rate_now(row.life, prices, at);
+    const bool ended = row.life.closed || row.life.unbooked_end;
+    if (!rate && !ended) continue;
+    Forecast& forecast = forecasts[reservation.sandbox];
+    forecast.ended = ended;
+    if (ended) continue;
+    forecast.row = std::move(row);
+    if (rate->currency != reservation.currency) {
+      forecast.foreign = !rate->amount.is_zero();
+      if (forecast.foreign || !out_of_date) continue;
+    }
+    const Decimal before = std::exchange(reservation.charge_per_hour, rate->amount);
+    const bool overdrawn =
+        before.is_zero() && rate->amount.is_zero() && reservation.covered_until <= at;
+    if (before != rate->amount || (out_of_date && !overdrawn))
+      reprice(reservation, forecast, prices, at);
+  }
+  return forecasts;
+}
+
+// Gives back what is held for ended sandboxes beyond their usage that is not booked yet. A first
+// budget may be set while an end is under way that sees no budget, and so settles nothing.
+void release_ended(pqxx::work& tx, std::vector<Budget>& budgets, const std::string& tenant,
+                   const PriceSnapshot& prices) {
+  const auto ended = reserved_until_booked(tx, tenant);
+  if (ended.empty()) return;
+  std::map<std::string, MeteredRow> rows;
+  for (MeteredRow& row : read_metered(tx, ended)) rows.emplace(row.life.id.value, std::move(row));
+  auto reservations = lock_reservations(tx, ended);
+  for (Reservation& reservation : reservations) {
+    const MeteredRow& row = rows.at(reservation.sandbox);
+    if (!row.life.unbooked_end) continue;  // booked meanwhile
+    const RunCharge rest = estimate_remaining_run(prices, row, {.until = *row.life.unbooked_end},
+                                                  reservation.currency);
+    const Decimal back = reservation.held - std::min(reservation.held, rest.charge);
+    reservation.held -= back;
+    add_reserved(budgets, reservation, -back);
+  }
+  if (!reservations.empty()) update_reservations(tx, reservations);
+}
+
+}  // namespace
+
+Task<std::vector<Halt>> Budgets::renew(Database& database) {
+  auto find = [this](pqxx::work& tx) {
+    const std::string at = to_rfc3339(books_.lock(tx, clock_).now + kRenewBelow);
+    std::vector<std::string> tenants;
+    for (const auto& row :
+         tx.exec_params("SELECT tenant FROM reservation WHERE covered_until < $1::timestamptz"
+                        " AND covered_until < ends_at UNION"
+                        " SELECT tenant FROM reservation WHERE reprice UNION"
+                        " SELECT r.tenant FROM reservation r JOIN metered_sandbox m USING (sandbox)"
+                        "   WHERE m.state = 'closed' AND m.unbooked_end IS NULL UNION"
+                        " SELECT tenant FROM budget b WHERE EXISTS (SELECT FROM metered_sandbox m"
+                        "   LEFT JOIN reservation r USING (sandbox) WHERE m.tenant = b.tenant"
+                        "   AND m.state <> 'closed' AND r.sandbox IS NULL)",
+                        at))
+      tenants.push_back(row[0].as<std::string>());
+    return tenants;
+  };
+  const auto tenants = co_await database.run(find);
+  std::vector<Halt> halts;
+  for (const std::string& tenant : tenants) {
+    auto renewing = renew_all(database, tenant);
+    auto more = co_await std::move(renewing);
+    std::ranges::move(more, std::back_inserter(halts));
+  }
+  co_return halts;
+}
+
+Task<std::vector<Halt>> Budgets::renew_all(Database& database, std::string tenant) {
+  std::vector<Halt> halts;
+  for (std::optional<ExpiryCursor> after = ExpiryCursor{}; after;) {
+    auto work = [this, tenant, after = *after](pqxx::work& tx) {
+      // A first budget may be set while an end is under way that sees no budget: what was set aside
+      // for it then was not settled.
+      release_reservations(tx, reserved_though_ended(tx, tenant), clock_);
+      return renew_page(tx, tenant, after);
+    };
+    auto renewing = database.run(std::move(work));
+    auto outcome = co_await attempt(std::move(renewing));
+    auto* page = std::get_if<Page>(&outcome);
+    if (!page) {
+      log::warn("a tenant's budgets were not looked after",
+                {{"tenant", tenant}, {"reason", std::get<Error>(outcome).what()}});
+      break;
+    }
+    std::ranges::move(page->halts, std::back_inserter(halts));
+    after = page->last;
+  }
+  co_return halts;
+}
+
+Task<std::vector<BudgetDeadline>> Budgets::deadlines(Database& database) {
+  auto work = [this](pqxx::work& tx) {
+    std::vector<BudgetDeadline> deadlines;
+    for (const auto& row :
+         run_prepared(tx, kDeadlines, to_rfc3339(books_.lock(tx, clock_).now + kRenewBelow)))
+      deadlines.push_back({TenantId{row[0].as<std::string>()}, SandboxId{row[1].as<std::string>()},
+                           row[2].as<std::string>(), from_micros(row[3].as<int64_t>())});
+    return deadlines;
+  };
+  auto reading = database.run(std::move(work));
+  co_return co_await std::move(reading);
+}
+
+std::vector<Halt> Budgets::renew_tenant(pqxx::work& tx, const std::string& tenant) {
+  return renew_page(tx, tenant, {}).halts;
+}
+
+Budgets::Page Budgets::renew_page(pqxx::work& tx, const std::string& tenant,
+                                  const ExpiryCursor& after) {
+  const auto rating = books_.lock(tx, clock_);
+  const Time at = rating.now;
+  auto budgets = lock_budgets(tx, {tenant}, at);
+  // The budgets' lock keeps two from adopting the same sandbox.
+  if (!budgets.empty()) open_missing_reservations(tx, tenant, *rating.prices, at);
+  if (!budgets.empty()) release_ended(tx, budgets, tenant, *rating.prices);
+  auto expiring = lock_expiring(tx, tenant, at + kRenewBelow, after);
+  Page page;
+  if (expiring.size() == kMostExpiring)
+    page.last = {expiring.back().covered_until, expiring.back().sandbox};
+  auto forecasts = make_forecasts(tx, expiring, *rating.prices, at);
+  for (Reservation& reservation : expiring) {
+    const Time due = std::min(at + kRenewBelow, reservation.ends_at);
+    const Forecast& forecast = forecasts[reservation.sandbox];
+    if (reservation.covered_until >= due || forecast.ended) continue;
+    if (const auto stop = renew_one(budgets, reservation, at, *rating.prices, forecast))
+      page.halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
+                            stop->budget, reservation.covered_until});
+  }
+  for (Budget& budget : budgets)
+    if (!page.halts.empty() && budget.remaining() <= Decimal()) emit_exceeded_event(tx, budget);
+  if (!expiring.empty()) update_reservations(tx, expiring);
+  if (!budgets.empty()) update_budgets(tx, budgets);
+  return page;
+}
+
+void Budgets::open_missing_reservations(pqxx::work& tx, const std::string& tenant,
+                                        const PriceSnapshot& prices, Time at) {
+  std::map<std::string, BudgetSubject> subjects;
+  std::set<std::string> sandboxes;
+  for (const auto& row : run_prepared(
+           tx,
+           "SELECT m.sandbox, budget_subject(m.profile, m.key, m.metadata) FROM metered_sandbox m"
+           " LEFT JOIN reservation r USING (sandbox)"
+           " WHERE m.tenant = $1 AND m.state <> 'closed' AND r.sandbox IS NULL",
+           tenant)) {
+    sandboxes.insert(row[0].as<std::string>());
+    subjects[row[0].as<std::string>()] = budget_subject_from(Json::parse(row[1].c_str()));
+  }
+  if (sandboxes.empty()) return;
+  for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
+    const auto rate = rate_now(life, prices, at);
+    if (!rate || life.closed || life.unbooked_end) continue;
+    insert_reservation(
+        tx, {.sandbox = life.id.value,
+             .tenant = tenant,
+             .currency = rate->currency,
+             .charge_per_hour = rate->amount,
+             .covered_until =
+                 RateSchedule(prices, life, rate->currency, rate->amount).lasts(at, Decimal()),
+             .ends_at = life.ends_at.value_or(at + kUnknownEnd),
+             .subject = subjects.at(life.id.value)});
+  }
+}
+
+}  // namespace sandgate

@@ -1,0 +1,17 @@
+#pragma once
+#include <optional>
+#include <vector>
+
+#include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/sandboxes/access.hpp"
+
+namespace sandgate::compat::e2b {
+
+// Returns what each symlink among the entries leads to; empty for other entries. Each link costs
+// calls of the backend, so that those beyond the first kMostLinks are not followed either. ".."
+// behind a link to a directory is taken as written, as everywhere in paths.
+constexpr size_t kMostLinks = 100;
+Task<std::vector<std::optional<LinkTarget>>> link_targets(const OpenSandbox& box,
+                                                          const std::vector<FileEntry>& entries);
+
+}  // namespace sandgate::compat::e2b

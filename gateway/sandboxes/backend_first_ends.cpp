@@ -1,0 +1,54 @@
+#include "gateway/sandboxes/backend_first_ends.hpp"
+
+#include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/measured_end.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::seconds kFinishPatience{5};
+constexpr std::chrono::milliseconds kEndPollPause{10};
+constexpr int kMostEndPolls = 500;
+
+}  // namespace
+
+bool BackendFirstEnds::suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
+  return deployment && deployment->descriptor.counts_ends && !record.backend_id.empty() &&
+         (record.state == SandboxState::running || record.state == SandboxState::paused);
+}
+
+Task<std::optional<Meter::Measured>> BackendFirstEnds::finish(DeploymentPtr deployment,
+                                                              SandboxRecord record,
+                                                              const Clock& clock) {
+  if (!suits(record, deployment)) co_return std::nullopt;
+  auto finishing = deployment->backend->finish(record.backend_id);
+  const auto outcome = co_await attempt_within(kFinishPatience, std::move(finishing));
+  const auto* counted = std::get_if<SandboxMetrics>(&outcome);
+  if (!counted) co_return std::nullopt;
+  co_return measured_end(*counted, clock.now());
+}
+
+std::shared_ptr<void> BackendFirstEnds::begin(const SandboxId& id) {
+  const std::lock_guard lock(mutex_);
+  const auto place = under_way_.insert(id.value);
+  return std::shared_ptr<void>(this, [this, place](void*) {
+    const std::lock_guard relock(mutex_);
+    under_way_.erase(place);
+  });
+}
+
+bool BackendFirstEnds::has(const SandboxId& id) const {
+  const std::lock_guard lock(mutex_);
+  return under_way_.contains(id.value);
+}
+
+bool BackendFirstEnds::is_only_one() const {
+  const std::lock_guard lock(mutex_);
+  return under_way_.size() == 1;
+}
+
+Task<void> BackendFirstEnds::wait_until_over(SandboxId id) const {
+  for (int looks = 0; looks < kMostEndPolls && has(id); ++looks) co_await sleep_for(kEndPollPause);
+}
+
+}  // namespace sandgate

@@ -1,0 +1,68 @@
+#include "gateway/sandboxes/transition_poller.hpp"
+
+#include "gateway/core/one_shot_event.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr std::chrono::milliseconds kPollPause{20};
+constexpr int kMostPolls = 250;
+
+}  // namespace
+
+struct TransitionPoller::Poll {
+  OneShotEvent done;
+  CachedSandboxPtr found;
+  std::exception_ptr failure;
+};
+
+Task<CachedSandboxPtr> TransitionPoller::poll(SandboxId id) {
+  std::shared_ptr<Poll> poll;
+  bool first = false;
+  {
+    std::lock_guard lock(mutex_);
+    auto& known = polls_[id.value];
+    first = !known;
+    if (first) known = std::make_shared<Poll>();
+    poll = known;
+  }
+  if (first) spawn_detached(asio::make_strand(executor_), carry_out(poll, std::move(id)));
+  co_await poll->done.wait();
+  if (poll->failure) std::rethrow_exception(poll->failure);
+  co_return poll->found;
+}
+
+std::shared_ptr<void> TransitionPoller::mark_pausing(const SandboxId& id) {
+  std::lock_guard lock(mutex_);
+  marked_.insert(id.value);
+  return std::shared_ptr<void>(nullptr, [this, id = id.value](void*) {
+    std::lock_guard again(mutex_);
+    marked_.erase(marked_.find(id));
+  });
+}
+
+bool TransitionPoller::is_marked(const SandboxId& id) {
+  std::lock_guard lock(mutex_);
+  return marked_.contains(id.value);
+}
+
+Task<void> TransitionPoller::wait_until_unmarked(SandboxId id) {
+  for (int polls = 0; polls < kMostPolls && is_marked(id); ++polls) co_await sleep_for(kPollPause);
+}
+
+Task<void> TransitionPoller::carry_out(std::shared_ptr<Poll> poll, SandboxId id) {
+  co_await sleep_for(kPollPause);
+  {
+    // A waiter that comes after the read has begun needs a later one.
+    std::lock_guard lock(mutex_);
+    polls_.erase(id.value);
+  }
+  try {
+    poll->found = co_await cache_.find(std::move(id));
+  } catch (const std::exception&) {
+    poll->failure = std::current_exception();
+  }
+  poll->done.set();
+}
+
+}  // namespace sandgate

@@ -1,0 +1,40 @@
+#pragma once
+#include <map>
+#include <memory>
+#include <mutex>
+#include <set>
+#include <string>
+
+#include "gateway/sandboxes/sandbox_cache.hpp"
+
+namespace sandgate {
+
+// Waits for sandboxes in transition. Concurrent waiters for one sandbox share one read, so that
+// many requests at once cost one query at a time. Thread-safe; must outlive its waiters.
+class TransitionPoller {
+ public:
+  TransitionPoller(SandboxCache& cache, asio::any_io_executor executor)
+      : cache_(cache), executor_(std::move(executor)) {}
+
+  // The sandbox after 20 ms; null: there is none. Throws what reading it throws.
+  Task<CachedSandboxPtr> poll(SandboxId id);
+
+  // Marks the sandbox, while the handle lives, as about to be paused by this process. Use of the
+  // sandbox waits for that in wait_until_unmarked().
+  std::shared_ptr<void> mark_pausing(const SandboxId& id);
+  bool is_marked(const SandboxId& id);
+  // Returns once no handle lives, or after 5 s.
+  Task<void> wait_until_unmarked(SandboxId id);
+
+ private:
+  struct Poll;
+  Task<void> carry_out(std::shared_ptr<Poll> poll, SandboxId id);
+
+  SandboxCache& cache_;
+  const asio::any_io_executor executor_;
+  std::mutex mutex_;
+  std::map<std::string, std::shared_ptr<Poll>> polls_;  // by sandbox; not read yet
+  std::multiset<std::string> marked_;  // sandbox ids
+};
+
+}  // namespace sandgate
