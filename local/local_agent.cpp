@@ -14,7 +14,7 @@ AgentClient LocalProvider::agent(const std::string& handle) const {
   const auto memory = std::filesystem::read_symlink(settings_.sandboxes_dir, plain);
   const std::string directory = memory.empty() ? settings_.sandboxes_dir : memory.string();
   return AgentClient(directory + "/" + id + "/agent.sock",
-                     [space = &space_] { return space->scarce(); });
+                     [space = &space_] { return space->is_scarce(); });
 }
 
 Task<std::unique_ptr<ProcessStream>> LocalProvider::exec(std::string id, Command command) {

@@ -10,13 +10,13 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kInstallPatience{5}, kEgressPatience{5};
+constexpr std::chrono::seconds kInstallTimeout{5}, kEgressTimeout{5};
 constexpr size_t kInstallsAtOnce = 8;
 
 // With a timeout, because the egress process may hang.
 Task<Json> ask_egress(const NodeClient& egress, std::string verb, Json params) {
   auto asking = egress.call(std::move(verb), std::move(params));
-  auto answer = within(kEgressPatience, std::move(asking));
+  auto answer = within(kEgressTimeout, std::move(asking));
   co_return co_await std::move(answer);
 }
 
@@ -91,7 +91,7 @@ Task<std::string> LocalProvider::give_secrets(std::string id, SecretGrants secre
 
 Task<void> LocalProvider::install(std::string id, std::string certificate) {
   auto installing = install_authority(agent(id), certificate);
-  auto installed = within(kInstallPatience, std::move(installing));
+  auto installed = within(kInstallTimeout, std::move(installing));
   co_await std::move(installed);
   auto telling = tell_trusted(std::move(id), std::move(certificate));
   co_await std::move(telling);

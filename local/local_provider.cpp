@@ -2,7 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "local/node/egress_host.hpp"
+#include "local/node/egress_supervisor.hpp"
 #include "local/node/requests.hpp"
 #include "local/secret_trust.hpp"
 
@@ -10,7 +10,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kLook{200}, kRefresh{10'000};
-constexpr std::chrono::seconds kQuestionPatience{5};
+constexpr std::chrono::seconds kQuestionTimeout{5};
 constexpr char kAt = '@';
 
 Descriptor unasked() {
@@ -30,24 +30,24 @@ void add_proxy_variables(std::map<std::string, std::string>& env) {
     env.try_emplace(name, "localhost,127.0.0.1,::1");
 }
 
-SandboxOrder to_order(CreateSpec spec) {
-  SandboxOrder order;
-  order.id = std::move(spec.sandbox_id);
-  order.tenant_id = std::move(spec.tenant_id);
-  order.image = std::move(spec.image);
-  order.resources = spec.resources;
-  order.ttl = spec.ttl;
-  order.env = std::move(spec.env);
-  order.network = std::move(spec.network);
-  if (has_way_out(order.network)) add_proxy_variables(order.env);
-  order.has_secrets = spec.uses_secrets;
-  if (order.has_secrets) add_authority_variables(order.env);
-  order.allow_root = spec.allow_root;
-  order.allow_debug = spec.allow_debug;
-  order.workspace = std::move(spec.workspace);
-  order.workspace_writable = spec.workspace_writable;
-  order.snapshot = std::move(spec.snapshot);
-  return order;
+SandboxRequest to_request(CreateSpec spec) {
+  SandboxRequest request;
+  request.id = std::move(spec.sandbox_id);
+  request.tenant_id = std::move(spec.tenant_id);
+  request.image = std::move(spec.image);
+  request.resources = spec.resources;
+  request.ttl = spec.ttl;
+  request.env = std::move(spec.env);
+  request.network = std::move(spec.network);
+  if (allows_egress(request.network)) add_proxy_variables(request.env);
+  request.has_secrets = spec.uses_secrets;
+  if (request.has_secrets) add_authority_variables(request.env);
+  request.allow_root = spec.allow_root;
+  request.allow_debug = spec.allow_debug;
+  request.workspace = std::move(spec.workspace);
+  request.workspace_writable = spec.workspace_writable;
+  request.snapshot = std::move(spec.snapshot);
+  return request;
 }
 
 }  // namespace
@@ -63,7 +63,7 @@ Task<void> LocalProvider::refresh() {
   Json answer = co_await ask("describe");
   Descriptor told = descriptor_from_json(answer.at("descriptor"));
   told.machine = settings_.machine;
-  told.counts_ends = true;
+  told.reports_final_usage = true;
   told.workspaces = answer.value("workspaces", told.workspaces);
   auto fresh = std::make_shared<const Descriptor>(std::move(told));
   instance_ = answer.value("instance", "");
@@ -88,7 +88,7 @@ Task<void> LocalProvider::keep_fresh() {
 
 Task<Json> LocalProvider::ask(std::string verb, Json params) {
   auto asking = node_.call(std::move(verb), std::move(params));
-  auto outcome = co_await attempt_within(kQuestionPatience, std::move(asking));
+  auto outcome = co_await attempt_within(kQuestionTimeout, std::move(asking));
   if (const auto* error = std::get_if<Error>(&outcome)) throw *error;
   co_return std::move(std::get<Json>(outcome));
 }
@@ -127,8 +127,8 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   spec.snapshot = id_of(spec.snapshot);
   const bool uses_secrets = spec.uses_secrets;
   SecretGrants secrets = spec.secrets;
-  Json order = to_json(to_order(std::move(spec)));
-  auto creating = node_.call("create", std::move(order));
+  Json request = to_json(to_request(std::move(spec)));
+  auto creating = node_.call("create", std::move(request));
   auto outcome = co_await attempt(std::move(creating));
   if (const auto* error = std::get_if<Error>(&outcome)) {
     missed_ = missed_ || error->code == ErrorCode::unavailable;
@@ -148,7 +148,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   co_return made;
 }
 
-std::optional<BackendSandbox> LocalProvider::foreseen(const CreateSpec& spec) const {
+std::optional<BackendSandbox> LocalProvider::predict_create(const CreateSpec& spec) const {
   return to_sandbox({{"id", spec.sandbox_id}, {"state", "running"}});
 }
 

@@ -42,10 +42,10 @@ class LocalProvider : public Provider {
   Task<void> install_authorities();
 
   Descriptor descriptor() const override;
-  std::optional<DiskSpace::Look> disk() const { return space_.look(); }  // of the node's data_dir
+  std::optional<DiskSpace::Status> disk() const { return space_.status(); }  // of data_dir
 
   Task<BackendSandbox> create(CreateSpec spec) override;
-  std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
+  std::optional<BackendSandbox> predict_create(const CreateSpec& spec) const override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;

@@ -14,7 +14,7 @@ Task<size_t> fill(ByteSource& bytes, std::span<char> into) {
   co_return filled;
 }
 
-Task<size_t> PartOfBytes::read(std::span<char> into) {
+Task<size_t> SlicedBytes::read(std::span<char> into) {
   while (skip_ > 0) {
     const auto room = into.first(std::min<uint64_t>(into.size(), skip_));
     const size_t count = co_await bytes_->read(room);
@@ -28,14 +28,14 @@ Task<size_t> PartOfBytes::read(std::span<char> into) {
   co_return count;
 }
 
-Task<size_t> PrintedBytes::read(std::span<char> into) {
+Task<size_t> StdoutBytes::read(std::span<char> into) {
   while (taken_ == piece_.size() && !ended_) co_await refill();
   const size_t count = piece_.copy(into.data(), into.size(), taken_);
   taken_ += count;
   co_return count;
 }
 
-Task<void> PrintedBytes::refill() {
+Task<void> StdoutBytes::refill() {
   auto event = co_await process_->next();
   const auto* exit = event ? std::get_if<ProcessExit>(&*event) : nullptr;
   if (!event || (exit && exit->exit_code != 0))

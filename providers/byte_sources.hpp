@@ -26,9 +26,9 @@ class OwnedBytes : public ByteSource {
 };
 
 // A part of a stream: skips bytes, then ends after a limit.
-class PartOfBytes : public ByteSource {
+class SlicedBytes : public ByteSource {
  public:
-  PartOfBytes(std::unique_ptr<ByteSource> bytes, uint64_t skip, uint64_t limit)
+  SlicedBytes(std::unique_ptr<ByteSource> bytes, uint64_t skip, uint64_t limit)
       : bytes_(std::move(bytes)), skip_(skip), left_(limit) {}
   Task<size_t> read(std::span<char> into) override;
 
@@ -39,9 +39,9 @@ class PartOfBytes : public ByteSource {
 
 // The stdout of a process. Throws Error(unavailable) if the exit code is not 0, which signals that
 // reading a file failed.
-class PrintedBytes : public ByteSource {
+class StdoutBytes : public ByteSource {
  public:
-  explicit PrintedBytes(std::unique_ptr<ProcessStream> process) : process_(std::move(process)) {}
+  explicit StdoutBytes(std::unique_ptr<ProcessStream> process) : process_(std::move(process)) {}
   Task<size_t> read(std::span<char> into) override;
 
  private:

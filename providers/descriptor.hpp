@@ -89,14 +89,14 @@ struct Descriptor {
   std::vector<std::string> workspaces;
   // A sandbox ends by itself that long after its creation, and extend() does not move that end; 0:
   // it does. Not part of to_json().
-  std::chrono::seconds fixed_life{0};
+  std::chrono::seconds fixed_lifetime{0};
   // The shortest time between two calls of list() that the vendor's limit on requests allows for;
   // 0: none. Not part of to_json().
-  std::chrono::seconds listed_every{0};
+  std::chrono::seconds min_list_interval{0};
   // The memory that a pause preserves is billed. Not part of to_json().
   bool bills_paused_memory = true;
   // Provider::finish() is implemented. Not part of to_json().
-  bool counts_ends = false;
+  bool reports_final_usage = false;
   // Provider::find() also returns sandboxes that ended by a rule of the backend, with
   // BackendSandbox::ended. Not part of to_json().
   bool tells_ends = false;

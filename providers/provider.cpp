@@ -25,7 +25,7 @@ Task<T> refuse(const Provider& provider, Control control) {
 
 }  // namespace
 
-Task<Error> Provider::give_up(std::string id, Error why) {
+Task<Error> Provider::abort_create(std::string id, Error why) {
   auto killing = kill(std::move(id));
   const auto killed = co_await attempt(std::move(killing));
   const auto* error = std::get_if<Error>(&killed);
@@ -37,7 +37,9 @@ Task<Error> Provider::give_up(std::string id, Error why) {
 
 Resources Provider::granted(const Resources& asked) const { return asked; }
 
-std::optional<BackendSandbox> Provider::foreseen(const CreateSpec&) const { return std::nullopt; }
+std::optional<BackendSandbox> Provider::predict_create(const CreateSpec&) const {
+  return std::nullopt;
+}
 
 Task<std::unique_ptr<ProcessStream>> Provider::exec(std::string, Command) {
   return refuse<std::unique_ptr<ProcessStream>>(*this, Verb::exec);

@@ -30,7 +30,7 @@ class Provider {
   virtual Task<BackendSandbox> create(CreateSpec spec) = 0;
   // For backends that use Sandgate's id as their own: the result create(spec) has if it succeeds.
   // Empty for other backends.
-  virtual std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const;
+  virtual std::optional<BackendSandbox> predict_create(const CreateSpec& spec) const;
   virtual Task<std::optional<BackendSandbox>> find(std::string id) = 0;
   virtual Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) = 0;
   // All sandboxes that carry a Sandgate id. A `gone` one has ended by itself; kill() removes what
@@ -75,8 +75,8 @@ class Provider {
   virtual Task<PortConnection> dial(std::string id, uint16_t port);
 
   virtual Task<SandboxMetrics> metrics(std::string id);
-  // For backends that declare Descriptor::counts_ends: kills the sandbox and returns its final
-  // metrics. Afterwards find() returns them in BackendSandbox::counted, also after a crash of
+  // For backends that declare Descriptor::reports_final_usage: kills the sandbox and returns its
+  // final metrics. Afterwards find() returns them in BackendSandbox::counted, also after a crash of
   // either side.
   virtual Task<SandboxMetrics> finish(std::string id);
   // For the same backends: Sandgate's ids of sandboxes that died by themselves within kDeathsKept.
@@ -111,13 +111,13 @@ class Provider {
 
   // Sets the remaining time to live of a running sandbox. Throws beyond_end() (fixed_end.hpp) if
   // the backend ends it earlier. This implementation does nothing: it is for backends with a
-  // Descriptor::fixed_life and for those that end no sandbox by themselves.
+  // Descriptor::fixed_lifetime and for those that end no sandbox by themselves.
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 
  protected:
   // Kills a sandbox whose create was accepted and cannot be completed. Returns what create() throws
   // then: `why`, but Error(unavailable) if the kill failed, because the sandbox exists.
-  Task<Error> give_up(std::string id, Error why);
+  Task<Error> abort_create(std::string id, Error why);
 };
 
 }  // namespace sandgate

@@ -6,7 +6,7 @@
 
 #include "gateway/core/async.hpp"
 #include "gateway/core/error.hpp"
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 
 namespace sandgate {
 
@@ -31,9 +31,9 @@ class Retries {
 // sandbox whose create was accepted: what it throws is Error(timeout) or Error(unavailable), since
 // the sandbox may exist. The caller's deadline ends the wait.
 template <class Ask>
-auto until_answered(Ask ask) -> std::invoke_result_t<Ask> {
+auto retry_until_answered(Ask ask) -> std::invoke_result_t<Ask> {
   Retries retries;
-  for (GrowingPause pause;;) {
+  for (Backoff pause;;) {
     auto asking = ask();
     auto outcome = co_await attempt(std::move(asking));
     const auto* error = std::get_if<Error>(&outcome);
@@ -51,12 +51,12 @@ auto until_answered(Ask ask) -> std::invoke_result_t<Ask> {
 }
 
 // Repeats `ask`, which returns a Task of an optional exit status, until there is one. Throws
-// Error(unavailable) if there is none after `patience`; 0: waits for ever.
+// Error(unavailable) if there is none after `timeout`; 0: waits for ever.
 template <class Ask>
-Task<int> wait_for_status(Ask ask, std::chrono::milliseconds patience = {}) {
-  const auto limit = std::chrono::steady_clock::now() + patience;
+Task<int> wait_for_status(Ask ask, std::chrono::milliseconds timeout = {}) {
+  const auto limit = std::chrono::steady_clock::now() + timeout;
   Retries retries;
-  for (GrowingPause pause;;) {
+  for (Backoff pause;;) {
     auto asking = ask();
     const auto outcome = co_await attempt(std::move(asking));
     if (const auto* error = std::get_if<Error>(&outcome))
@@ -65,7 +65,7 @@ Task<int> wait_for_status(Ask ask, std::chrono::milliseconds patience = {}) {
       co_return *status;
     else
       retries.succeeded();
-    if (patience.count() > 0 && std::chrono::steady_clock::now() > limit)
+    if (timeout.count() > 0 && std::chrono::steady_clock::now() > limit)
       throw Error(ErrorCode::unavailable, "the connection ended before the process did");
     co_await pause.wait();
   }

@@ -14,7 +14,7 @@
 #include "gateway/core/time.hpp"
 #include "providers/descriptor.hpp"
 #include "providers/file_type.hpp"
-#include "providers/gateways_passed.hpp"
+#include "providers/forwarding_path.hpp"
 
 // Plain values exchanged between the gateway and its backends. No field uses a vendor's terms.
 namespace sandgate {
@@ -73,7 +73,7 @@ struct NetworkState {
 struct CreateSpec {
   std::string sandbox_id;  // Sandgate's id; find_by_tag and list must return it
   std::string installation;  // the gateway's id; carried where the backend has labels
-  GatewaysPassed passed;  // the gateways that forwarded this create, without this one
+  ForwardingPath forwarding_path;  // the gateways that forwarded this create, without this one
   std::string tenant_id;
   std::string image;  // in the backend's terms
   Resources resources;

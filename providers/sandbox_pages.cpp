@@ -6,37 +6,37 @@ std::string next_query(std::string_view name, const std::string& value) {
   return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encode(value);
 }
 
-Error ListRoom::used_up() const {
+Error ListBudget::used_up() const {
   Error error(ErrorCode::unavailable, provider_ + " lists more than can be read");
   error.provider = provider_;
   return error;
 }
 
-void ListRoom::take_page() {
+void ListBudget::take_page() {
   if (pages_-- == 0) throw used_up();
 }
 
-void ListRoom::take_entries(size_t count) {
+void ListBudget::take_entries(size_t count) {
   if (count > entries_) throw used_up();
   entries_ -= count;
 }
 
-void ListRoom::take_bytes(size_t count) {
+void ListBudget::take_bytes(size_t count) {
   if (count > bytes_) throw used_up();
   bytes_ -= count;
 }
 
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read,
-                                             ListRoom& room) {
+                                             ListBudget& budget) {
   std::vector<BackendSandbox> all;
   std::string next;
   do {
-    room.take_page();
-    RestCall call{.path = path + next, .room = room.bytes()};
+    budget.take_page();
+    RestCall call{.path = path + next, .budget = budget.bytes()};
     const Json document = co_await api.call(std::move(call));
     SandboxPage page = read(document);
-    room.take_entries(page.sandboxes.size() + page.remains.size());
+    budget.take_entries(page.sandboxes.size() + page.remains.size());
     std::erase_if(page.sandboxes, [](const auto& one) { return one.state == BackendState::gone; });
     for (BackendSandbox& one : page.remains) one.state = BackendState::gone;
     for (auto* found : {&page.sandboxes, &page.remains})
@@ -49,8 +49,8 @@ Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
 
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read) {
-  ListRoom room(api.target().provider);
-  co_return co_await list_pages(api, std::move(path), std::move(read), room);
+  ListBudget budget(api.target().provider);
+  co_return co_await list_pages(api, std::move(path), std::move(read), budget);
 }
 
 }  // namespace sandgate

@@ -21,16 +21,16 @@ std::string next_query(std::string_view name, const std::string& value);
 // Limits on pages, entries and bytes of one listing, which is held in memory. The take functions
 // throw Error(unavailable) when a limit is exceeded: a truncated list would be mistaken for a
 // complete one.
-class ListRoom {
+class ListBudget {
  public:
-  explicit ListRoom(std::string provider, int pages = 1000, size_t entries = 100'000,
-                    size_t bytes = 128 << 20)
+  explicit ListBudget(std::string provider, int pages = 1000, size_t entries = 100'000,
+                      size_t bytes = 128 << 20)
       : provider_(std::move(provider)), pages_(pages), entries_(entries), bytes_(bytes) {}
 
   void take_page();  // call before each request
   void take_entries(size_t count);
   void take_bytes(size_t count);
-  size_t* bytes() { return &bytes_; }  // for RestCall::room
+  size_t* bytes() { return &bytes_; }  // for RestCall::budget
 
  private:
   Error used_up() const;
@@ -44,9 +44,9 @@ class ListRoom {
 // sandboxes that are not gone, and the remains as gone.
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read);
-// The same within a larger listing's limits. `room` must outlive the task.
+// The same within a larger listing's limits. `budget` must outlive the task.
 Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
                                              std::function<SandboxPage(const Json&)> read,
-                                             ListRoom& room);
+                                             ListBudget& budget);
 
 }  // namespace sandgate

@@ -33,7 +33,7 @@ Json parse_answer(std::string_view text) {
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 
-Error not_its_api(std::string_view provider) {
+Error unexpected_answer(std::string_view provider) {
   Error error(ErrorCode::unavailable,
               std::string(provider) + " sent an answer that is not of its API");
   error.provider = provider;
@@ -76,9 +76,9 @@ std::optional<int> exit_status_of(const Json& document, std::string_view name) {
 }
 
 const Json& list_of(std::string_view provider, const Json& document, const char* name) {
-  if (!document.is_object()) throw not_its_api(provider);
+  if (!document.is_object()) throw unexpected_answer(provider);
   const auto found = document.find(name);
-  if (found == document.end() || !found->is_array()) throw not_its_api(provider);
+  if (found == document.end() || !found->is_array()) throw unexpected_answer(provider);
   return *found;
 }
 

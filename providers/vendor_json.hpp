@@ -25,15 +25,15 @@ void read_tags(const Json& labels, BackendSandbox& sandbox);
 Json parse_answer(std::string_view text);
 
 // Error(unavailable) for an answer that does not match the provider's API.
-Error not_its_api(std::string_view provider);
+Error unexpected_answer(std::string_view provider);
 
-// Calls `read` and turns a JSON exception into not_its_api(provider).
+// Calls `read` and turns a JSON exception into unexpected_answer(provider).
 template <class F>
 auto reading(std::string_view provider, F read) {
   try {
     return read();
   } catch (const Json::exception&) {
-    throw not_its_api(provider);
+    throw unexpected_answer(provider);
   }
 }
 
@@ -47,7 +47,7 @@ int64_t milli_of(const Json& document, std::string_view name);
 std::optional<Time> time_of(const Json& document, std::string_view name);
 // Returns the field's exit status, which shell::exit_of interprets; empty if it is no whole number.
 std::optional<int> exit_status_of(const Json& document, std::string_view name);
-// Returns the field's array; throws not_its_api(provider) if there is none.
+// Returns the field's array; throws unexpected_answer(provider) if there is none.
 const Json& list_of(std::string_view provider, const Json& document, const char* name);
 
 // Whether the API key may be sent to a URL from a vendor's answer: https always, http only if the

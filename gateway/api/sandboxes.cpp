@@ -26,9 +26,9 @@ http::Response rendered(int status, const std::string& body) {
   return response;
 }
 
-GatewaysPassed passed_by(const http::Request& request) {
+ForwardingPath passed_by(const http::Request& request) {
   const auto via = request.headers.find(kViaHeader);
-  return via ? passed_from(*via) : GatewaysPassed();
+  return via ? forwarding_path_from(*via) : ForwardingPath();
 }
 
 // A channel is not accepted: rows do not record it, and the versions behind it change.
@@ -134,8 +134,8 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
   if (request.caller.suspended) throw http::tenant_is_suspended();
-  GatewaysPassed passed = passed_by(request);
-  check_goes_on(passed, parts_.installation->id());
+  ForwardingPath passed = passed_by(request);
+  check_can_forward(passed, parts_.installation->id());
   const auto made = co_await take_up(request);
   if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();

@@ -82,29 +82,29 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
       std::cout << options.name << " is there\n";
     return 0;
   }
-  BuildOrder order;
-  order.name = options.name;
-  order.extra_packages = options.packages;
-  print_image(build_image(store, order, show_progress), options.as_json);
+  BuildRequest request;
+  request.name = options.name;
+  request.extra_packages = options.packages;
+  print_image(build_image(store, request, show_progress), options.as_json);
   return 0;
 }
 
 struct ImportOptions {
-  PullOrder order;
+  PullRequest request;
   std::string path;
   bool as_json = false;
 };
 
 int import_file(const SettingsFlags& flags, const ImportOptions& options) {
   ImageStore store = open_store(settings_of(flags));
-  print_image(import_image(store, options.order.name, options.path, show_progress),
+  print_image(import_image(store, options.request.name, options.path, show_progress),
               options.as_json);
   return 0;
 }
 
 int pull(const SettingsFlags& flags, const ImportOptions& options) {
   ImageStore store = open_store(settings_of(flags));
-  print_image(pull_image(store, options.order, show_progress), options.as_json);
+  print_image(pull_image(store, options.request, show_progress), options.as_json);
   return 0;
 }
 
@@ -192,7 +192,7 @@ void add_import(CLI::App& image, int& exit_code) {
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<ImportOptions>();
   command->add_option("PATH", options->path, "An archive file or a layout directory")->required();
-  command->add_option("NAME", options->order.name, "Its name here")->required();
+  command->add_option("NAME", options->request.name, "Its name here")->required();
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([flags, options, &exit_code] { exit_code = import_file(*flags, *options); });
 }
@@ -202,13 +202,13 @@ void add_pull(CLI::App& image, int& exit_code) {
   const auto flags = std::make_shared<SettingsFlags>(*command);
   const auto options = std::make_shared<ImportOptions>();
   command
-      ->add_option("REFERENCE", options->order.reference,
+      ->add_option("REFERENCE", options->request.reference,
                    "Such as docker.io/library/python:3.12-slim")
       ->required();
-  command->add_option("NAME", options->order.name, "Its name here")->required();
-  command->add_option("--credentials", options->order.credentials,
+  command->add_option("NAME", options->request.name, "Its name here")->required();
+  command->add_option("--credentials", options->request.credentials,
                       "File with registry credentials");
-  command->add_flag("--plain-http", options->order.plain_http, "The registry has no TLS");
+  command->add_flag("--plain-http", options->request.plain_http, "The registry has no TLS");
   command->add_flag("--json", options->as_json, "Print JSON");
   command->callback([flags, options, &exit_code] { exit_code = pull(*flags, *options); });
 }

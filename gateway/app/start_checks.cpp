@@ -14,7 +14,7 @@
 #include "gateway/core/ids.hpp"
 #include "gateway/http/bind.hpp"
 #include "gateway/http/tls.hpp"
-#include "local/egress/reachable.hpp"
+#include "local/egress/address_policy.hpp"
 #include "local/node/volatile_directory.hpp"
 #include "registry/profile_channel.hpp"
 
@@ -154,7 +154,7 @@ void check_mcp(const Config& config, Problems& problems) {
 // Checks the text of the setting, even if local sandboxes are disabled.
 void check_blocks(const NodeSettings& node, Problems& problems) {
   for (const std::string& block : node.private_cidrs) try {
-      egress::Reachable reachable(std::vector<std::string>{block});
+      egress::AddressPolicy reachable(std::vector<std::string>{block});
     } catch (const Error&) {
       problems.add("/local/egress/private_cidrs",
                    "'" + block + "' is not a block, such as 10.1.0.0/16 or fd00::/8");

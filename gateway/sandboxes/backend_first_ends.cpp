@@ -13,7 +13,7 @@ constexpr int kMostEndPolls = 500;
 }  // namespace
 
 bool BackendFirstEnds::suits(const SandboxRecord& record, const DeploymentPtr& deployment) {
-  return deployment && deployment->descriptor.counts_ends && !record.backend_id.empty() &&
+  return deployment && deployment->descriptor.reports_final_usage && !record.backend_id.empty() &&
          (record.state == SandboxState::running || record.state == SandboxState::paused);
 }
 

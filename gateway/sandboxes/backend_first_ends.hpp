@@ -11,9 +11,9 @@
 
 namespace sandgate {
 
-// Ends on backends that keep final counters (Descriptor::counts_ends): the backend ends the sandbox
-// first and the row is written once afterwards, since the backend can still report the end after a
-// crash. Thread-safe.
+// Ends on backends that keep final counters (Descriptor::reports_final_usage): the backend ends the
+// sandbox first and the row is written once afterwards, since the backend can still report the end
+// after a crash. Thread-safe.
 class BackendFirstEnds {
  public:
   // Whether the sandbox's backend keeps final counters.

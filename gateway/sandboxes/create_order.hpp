@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/core/ids.hpp"
-#include "providers/gateways_passed.hpp"
+#include "providers/forwarding_path.hpp"
 #include "registry/effective_request.hpp"
 
 namespace sandgate {
@@ -34,7 +34,7 @@ struct CreateOrder {
   // profile may list secrets that were removed since.
   std::string copy;
   std::optional<ShadowOrder> shadow;
-  GatewaysPassed passed;  // gateways that forwarded the request
+  ForwardingPath passed;  // gateways that forwarded the request
 };
 
 }  // namespace sandgate

@@ -172,7 +172,7 @@ void Creation::refuse(const Placed& placed, const Error& error) {
 CreateSpec Creation::spec() const {
   CreateSpec spec = spec_of(order_.request, record_.id, record_.tenant);
   spec.installation = parts_.installation->id();
-  spec.passed = order_.passed;
+  spec.forwarding_path = order_.passed;
   for (const auto& [name, placeholder] : secrets_.placeholders) spec.env[name] = placeholder;
   spec.secrets = secrets_.grants;
   spec.uses_secrets = !secrets_.placeholders.empty();

@@ -137,7 +137,7 @@ bool Creation::write_running(pqxx::work& tx, const Decision& decision, SandboxRe
 std::shared_ptr<SpeculativeInsert> Creation::try_speculative_insert(
     const CreateSpec& wanted, const asio::any_io_executor& executor) {
   const DeploymentPtr first = decision_.candidates.front().deployment;
-  auto foreseen = first->backend->foreseen(wanted);
+  auto foreseen = first->backend->predict_create(wanted);
   const size_t most = parts_.database.options().connections / SpeculativeInsert::kConnectionShare;
   auto permit = parts_.optimistic_creates->hold_connection(order_.tenant, most);
   if (!foreseen || !permit) return nullptr;

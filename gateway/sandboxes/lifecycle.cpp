@@ -39,8 +39,8 @@ CachedSandboxPtr told_as_ending(std::string reason, SandboxRecord record) {
 // Throws Error(invalid) if the backend ends the sandbox before `end` and cannot be told otherwise.
 // One that waits paused is given its time when it runs again.
 void check_life(const SandboxRecord& record, const Descriptor& descriptor, Time end) {
-  if (descriptor.fixed_life.count() == 0 || waits_paused(record)) return;
-  const Time last = std::max(record.created_at + descriptor.fixed_life, record.expires_at);
+  if (descriptor.fixed_lifetime.count() == 0 || waits_paused(record)) return;
+  const Time last = std::max(record.created_at + descriptor.fixed_lifetime, record.expires_at);
   if (end > last) throw beyond_end(last);
 }
 

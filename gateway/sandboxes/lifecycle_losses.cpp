@@ -61,7 +61,7 @@ Task<void> Lifecycle::check_for_death(TenantId tenant, SandboxId id) {
   if (!known) co_return;
   const SandboxRecord& record = (*known)->record;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment || !deployment->descriptor.counts_ends) co_return;
+  if (!deployment || !deployment->descriptor.reports_final_usage) co_return;
   auto asking = refresh(std::move(tenant), std::move(id));
   co_await attempt(std::move(asking));
 }
@@ -150,7 +150,7 @@ Task<std::optional<Lifecycle::KnownEnd>> Lifecycle::known_end(SandboxRecord reco
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment || record.backend_id.empty()) co_return std::nullopt;
   const Descriptor& descriptor = deployment->descriptor;
-  if (!descriptor.counts_ends && !descriptor.tells_ends) co_return std::nullopt;
+  if (!descriptor.reports_final_usage && !descriptor.tells_ends) co_return std::nullopt;
   auto finding = deployment->backend->find(record.backend_id);
   const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);

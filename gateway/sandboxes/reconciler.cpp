@@ -73,7 +73,7 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   Database& database = lifecycle_.parts().database;
   // Rows before the list: every expected sandbox then existed before the list was made.
   const auto every =
-      std::max<std::chrono::milliseconds>(options_.every, deployment->descriptor.listed_every);
+      std::max<std::chrono::milliseconds>(options_.every, deployment->descriptor.min_list_interval);
   auto turn = [deployment, lease = every](pqxx::work& tx) {
     std::optional<std::vector<SandboxRecord>> expected;
     // Only this gateway checks its own machine; a lease there is of a process that crashed.
@@ -236,7 +236,7 @@ Task<void> Reconciler::note_deaths() {
   }
   const auto set = lifecycle_.parts().deployments.snapshot();
   for (const DeploymentPtr& deployment : *set)
-    if (!deployment->descriptor.machine.empty() && deployment->descriptor.counts_ends)
+    if (!deployment->descriptor.machine.empty() && deployment->descriptor.reports_final_usage)
       co_await note_deaths_on(deployment, noted_deaths_[deployment->key()]);
 }
 
@@ -244,7 +244,7 @@ Task<void> Reconciler::note_earlier_deaths() {
   const auto own = co_await on_own_machine();
   for (const DeploymentPtr& deployment : own) {
     std::set<std::string> noted;
-    if (deployment->descriptor.counts_ends) co_await note_deaths_on(deployment, noted);
+    if (deployment->descriptor.reports_final_usage) co_await note_deaths_on(deployment, noted);
   }
 }
 

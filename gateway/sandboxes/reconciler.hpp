@@ -12,10 +12,10 @@
 namespace sandgate {
 
 // Periodically compares each backend's list with the registry, deployments in parallel; replicas
-// take turns by a lease, which Descriptor::listed_every may make longer. Only the gateway of our
-// own machine checks that machine, first at its start. Sandboxes missing at their backend become
-// failed. Listed sandboxes of this installation that the registry has no use for are killed after a
-// minute; unknown ones on our own machine at once, as nobody else creates any there.
+// take turns by a lease, which Descriptor::min_list_interval may make longer. Only the gateway of
+// our own machine checks that machine, first at its start. Sandboxes missing at their backend
+// become failed. Listed sandboxes of this installation that the registry has no use for are killed
+// after a minute; unknown ones on our own machine at once, as nobody else creates any there.
 class Reconciler {
  public:
   struct Options {

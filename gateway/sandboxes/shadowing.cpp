@@ -75,7 +75,7 @@ Task<void> Shadowing::carry_out(Run run) {
 Task<void> Shadowing::place_run(Run& run) {
   CreateSpec spec = spec_of(run.order.request, run.id, run.order.tenant);
   spec.installation = parts_.installation->id();
-  spec.passed = run.order.passed;
+  spec.forwarding_path = run.order.passed;
   const Placement placement = co_await place(run.decision, std::move(spec), parts_.board);
   run.decision.attempts = placement.attempts;
   run.outcome = placement.placed ? "created" : "failed";

@@ -14,11 +14,11 @@
 #include <vector>
 
 #include "gateway/core/error.hpp"
-#include "local/agent/advantages.hpp"
 #include "local/agent/connection.hpp"
 #include "local/agent/context.hpp"
-#include "local/agent/gate.hpp"
 #include "local/agent/requests.hpp"
+#include "local/agent/resource_privileges.hpp"
+#include "local/agent/syscall_limiter.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -32,13 +32,13 @@ class Agent {
   explicit Agent(AgentSettings settings)
       : context_(std::move(settings)),
         listener_(context_.settings.listener),
-        gate_(context_.loop, context_.settings.gate_requests) {}
+        syscall_limiter_(context_.loop, context_.settings.seccomp_notifications) {}
 
   int run() {
     protect();
-    take_advantages();
+    raise_own_limits();
     if (context_.settings.awaits_owner)
-      context_.first_child = std::make_unique<FirstChild>(context_.settings);
+      context_.preforked_child = std::make_unique<PreforkedChild>(context_.settings);
     context_.loop.watch(children_.get(), EPOLLIN, [this](uint32_t) { reap(); });
     listener_watch_ =
         context_.loop.watch(listener_.get(), EPOLLIN, [this](uint32_t events) { accept(events); });
@@ -70,8 +70,8 @@ class Agent {
     for (pid_t pid; (pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0;) {
       if (WIFSTOPPED(status))
         end_if_file_worker(pid);
-      else if (context_.first_child && context_.first_child->pid() == pid)
-        context_.first_child->reaped();
+      else if (context_.preforked_child && context_.preforked_child->pid() == pid)
+        context_.preforked_child->reaped();
       else if (!context_.processes.reaped(pid, status))
         context_.file_workers.erase(pid);
     }
@@ -115,7 +115,7 @@ class Agent {
 
   Context context_;
   Fd listener_, children_;
-  Gate gate_;
+  SyscallLimiter syscall_limiter_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
 };

@@ -19,7 +19,7 @@ using Confine = bool (*)(const void* data, bool root);
 
 struct AgentSettings {
   int listener = -1;  // a listening unix stream socket; the agent owns it
-  int gate_requests = -1;  // seccomp notifications, see Gate; the agent owns it
+  int seccomp_notifications = -1;  // seccomp notifications, see SyscallLimiter; the agent owns it
   Account account;  // its ids are a fallback: an entry of this name in /etc/passwd overrides them
   std::map<std::string, std::string> env;  // the sandbox's; commands may override each variable
   std::string workdir;  // of commands that name no directory; empty: the account's home

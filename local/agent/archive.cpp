@@ -31,7 +31,7 @@ bool was_replaced() { return errno == ENOENT || errno == ENOTDIR || errno == ELO
 
 // Checks that Packing can read an entry, because no error can be sent once bytes are streamed.
 // Returns the entry opened if it is a directory.
-Fd rehearse(const Fd& directory, const std::string& name, const std::string& path) {
+Fd check_readable(const Fd& directory, const std::string& name, const std::string& path) {
   struct stat info;
   if (::fstatat(directory.get(), name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return Fd();
   const bool is_directory = S_ISDIR(info.st_mode);
@@ -43,11 +43,11 @@ Fd rehearse(const Fd& directory, const std::string& name, const std::string& pat
   return is_directory ? std::move(entry) : Fd();
 }
 
-void rehearse_all(const Fd& directory, const std::string& path) {
+void check_all_readable(const Fd& directory, const std::string& path) {
   TreeWalk walk(directory, path);
   while (walk.next()) {
     check_name(walk.relative());
-    Fd entry = rehearse(walk.directory(), walk.name(), walk.path());
+    Fd entry = check_readable(walk.directory(), walk.name(), walk.path());
     if (entry) walk.enter(std::move(entry));
   }
 }
@@ -145,13 +145,13 @@ void read_archive(FileSession& session, FileRequest& request) {
   if (!directory && errno != ENOTDIR) throw path_error(path);
   Packing packing(session);
   if (directory) {
-    rehearse_all(directory, path);
+    check_all_readable(directory, path);
     session.reply(nlohmann::json::object());
     packing.add_all(directory, path);
   } else {
     const Place place = open_place(path, false);
     describe(place, path);
-    rehearse(place.directory, place.name, path);
+    check_readable(place.directory, place.name, path);
     session.reply(nlohmann::json::object());
     packing.add(place.directory, place.name, place.name);
   }

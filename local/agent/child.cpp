@@ -11,14 +11,14 @@
 #include <cstdio>
 #include <cstring>
 
-#include "local/agent/advantages.hpp"
-#include "local/agent/spawn_order.hpp"
+#include "local/agent/resource_privileges.hpp"
+#include "local/agent/spawn_spec_codec.hpp"
 
 namespace sandgate::agent {
 namespace {
 
 constexpr int kReportFd = 3;
-constexpr int kOrderFd = 4;
+constexpr int kSpawnSpecFd = 4;
 constexpr int kNotFound = 127;
 constexpr int kNotExecutable = 126;
 
@@ -28,12 +28,12 @@ bool adopt_descriptors(const ChildEnds& ends) {
   const int out = ::fcntl(ends.out, F_DUPFD, 10);
   const int err = ::fcntl(ends.err, F_DUPFD, 10);
   const int report = ::fcntl(ends.report, F_DUPFD, 10);
-  const int orders = ends.orders < 0 ? -1 : ::fcntl(ends.orders, F_DUPFD, 10);
+  const int spec_fd = ends.spec_fd < 0 ? -1 : ::fcntl(ends.spec_fd, F_DUPFD, 10);
   if (in < 0 || out < 0 || err < 0 || report < 0) return false;
   if (::dup2(in, 0) < 0 || ::dup2(out, 1) < 0 || ::dup2(err, 2) < 0) return false;
   if (::dup3(report, kReportFd, O_CLOEXEC) < 0) return false;
-  if (ends.orders >= 0 && ::dup3(orders, kOrderFd, O_CLOEXEC) < 0) return false;
-  const int kept = ends.orders < 0 ? kReportFd : kOrderFd;
+  if (ends.spec_fd >= 0 && ::dup3(spec_fd, kSpawnSpecFd, O_CLOEXEC) < 0) return false;
+  const int kept = ends.spec_fd < 0 ? kReportFd : kSpawnSpecFd;
   if (::syscall(SYS_close_range, kept + 1, ~0u, 0) != 0) return false;
   return !ends.terminal || ::ioctl(0, TIOCSCTTY, 0) == 0;
 }
@@ -97,27 +97,27 @@ void prepare_child(const ChildEnds& ends) noexcept {
   // kReportFd may not be set up after a failure, so the original descriptor is used.
   if (!adopt_descriptors(ends)) fail(Step::terminal, ends.report);
   // Only now: among many programs the agent's descriptors are beyond a program's limit.
-  give_up_advantages();
+  reset_child_limits();
   // From here on other processes of the user may inspect this one, so this comes after all of the
   // agent's descriptors were closed.
-  be_ended_first();
+  raise_oom_score();
 }
 
-SpawnSpec await_order() noexcept {
-  std::string order;
+SpawnSpec receive_spawn_spec() noexcept {
+  std::string encoded;
   char bytes[4096];
-  for (ssize_t got; (got = ::read(kOrderFd, bytes, sizeof bytes)) != 0;) {
-    if (got > 0) order.append(bytes, static_cast<size_t>(got));
+  for (ssize_t got; (got = ::read(kSpawnSpecFd, bytes, sizeof bytes)) != 0;) {
+    if (got > 0) encoded.append(bytes, static_cast<size_t>(got));
     if (got < 0 && errno != EINTR) ::_exit(kNotFound);
   }
-  if (order.empty()) ::_exit(kNotFound);
-  ::close(kOrderFd);
-  (void)!::write(kReportFd, &kTaken, 1);
-  return unpack(order);
+  if (encoded.empty()) ::_exit(kNotFound);
+  ::close(kSpawnSpecFd);
+  (void)!::write(kReportFd, &kSpecReceived, 1);
+  return decode(encoded);
 }
 
 void run_program(const SpawnSpec& spec, const AgentSettings& settings) noexcept {
-  if (!become(spec.identity, settings)) fail(Step::identity);
+  if (!switch_identity(spec.identity, settings)) fail(Step::identity);
   const bool started = spec.cwd.empty() && !settings.workdir.empty() &&
                        enter_directory(settings.workdir, spec.identity.home);
   if (!started && !enter_directory(spec.cwd, spec.identity.home)) fail(Step::directory);

@@ -13,16 +13,16 @@ struct ChildEnds {
   int in, out, err;  // become 0 to 2
   int report;
   bool terminal = false;  // `in` is one, and becomes the controlling terminal
-  int orders = -1;  // of a child that gets its program later; none: -1
+  int spec_fd = -1;  // of a child that gets its program later; none: -1
 };
 
 // Sets up everything that does not depend on the program. Exits when that fails.
 void prepare_child(const ChildEnds& ends) noexcept;
 
-// Reads the orders of a prepared child to their end (see pack()), and reports kTaken. Exits when
-// there are none.
-constexpr char kTaken = 'o';
-SpawnSpec await_order() noexcept;
+// Reads the spec of a prepared child to its end (see encode()), and reports kSpecReceived. Exits
+// when there is none.
+constexpr char kSpecReceived = 'o';
+SpawnSpec receive_spawn_spec() noexcept;
 
 // Takes on the identity and executes the program, in a prepared child. Exits when that fails.
 [[noreturn]] void run_program(const SpawnSpec& spec, const AgentSettings& settings) noexcept;

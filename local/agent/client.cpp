@@ -12,16 +12,16 @@ constexpr size_t kMaxProcesses = 4096;
 
 // Runs an operation that has a single reply.
 Task<Json> ask(std::string path, std::string operation, Json request,
-               std::chrono::seconds patience = agent::kReplyPatience) {
+               std::chrono::seconds timeout = agent::kReplyTimeout) {
   const auto connection =
       co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
-  co_return co_await connection->receive_reply(patience);
+  co_return co_await connection->receive_reply(timeout);
 }
 
 // Runs an operation whose reply is only an acknowledgement.
 Task<void> tell(std::string path, std::string operation, Json request,
-                std::chrono::seconds patience = agent::kReplyPatience) {
-  co_await ask(std::move(path), std::move(operation), std::move(request), patience);
+                std::chrono::seconds timeout = agent::kReplyTimeout) {
+  co_await ask(std::move(path), std::move(operation), std::move(request), timeout);
 }
 
 AgentStatus to_status(const Json& document) {
@@ -72,9 +72,9 @@ Task<void> bind_owner(std::string path, AgentConfiguration wanted) {
 }
 
 Task<FileEntry> ask_entry(std::string path, std::string operation, Json request,
-                          std::chrono::seconds patience = agent::kReplyPatience) {
+                          std::chrono::seconds timeout = agent::kReplyTimeout) {
   const Json answer =
-      co_await ask(std::move(path), std::move(operation), std::move(request), patience);
+      co_await ask(std::move(path), std::move(operation), std::move(request), timeout);
   co_return agent::to_file_entry(answer);
 }
 
@@ -118,11 +118,11 @@ Task<FileEntry> AgentClient::make_directory(std::string path) const {
 }
 
 Task<FileEntry> AgentClient::move(std::string from, std::string to) const {
-  return ask_entry(path_, "move", {{"from", from}, {"to", to}}, agent::kWorkPatience);
+  return ask_entry(path_, "move", {{"from", from}, {"to", to}}, agent::kWorkTimeout);
 }
 
 Task<void> AgentClient::remove(std::string path, bool recursive) const {
-  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}}, agent::kWorkPatience);
+  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}}, agent::kWorkTimeout);
 }
 
 }  // namespace sandgate

@@ -132,14 +132,14 @@ Task<Frame> ClientConnection::receive() {
   }
 }
 
-Task<Frame> ClientConnection::receive_within(std::chrono::seconds patience) {
+Task<Frame> ClientConnection::receive_within(std::chrono::seconds timeout) {
   auto receiving = receive();
-  auto waiting = within(patience, std::move(receiving));
+  auto waiting = within(timeout, std::move(receiving));
   co_return co_await std::move(waiting);
 }
 
-Task<Json> ClientConnection::receive_reply(std::chrono::seconds patience) {
-  const Frame frame = co_await receive_within(patience);
+Task<Json> ClientConnection::receive_reply(std::chrono::seconds timeout) {
+  const Frame frame = co_await receive_within(timeout);
   if (frame.type != FrameType::reply) throw broken();
   co_return checked([&] { return parse_json(frame.payload); });
 }
@@ -162,7 +162,7 @@ Task<StreamSocket> ClientConnection::receive_descriptor() {
 }
 
 Task<Json> ClientConnection::receive_piece(size_t& room) {
-  const Frame frame = co_await receive_within(kWorkPatience);
+  const Frame frame = co_await receive_within(kWorkTimeout);
   if (frame.type == FrameType::end) co_return Json();
   if (frame.type != FrameType::items) throw broken();
   if (frame.payload.size() > room) throw Error(ErrorCode::too_large, "the list is too long");

@@ -12,7 +12,7 @@ namespace sandgate::agent {
 
 // Timeouts for an agent's reply: of simple requests, and of requests that do real work (start a
 // program on a busy machine, remove a tree, write to disk).
-inline constexpr std::chrono::seconds kReplyPatience{20}, kWorkPatience{60};
+inline constexpr std::chrono::seconds kReplyTimeout{20}, kWorkTimeout{60};
 
 // A client's connection to an agent. Everything received is validated. One coroutine may receive
 // while another sends; each holds the connection by shared_ptr, and close() ends both.
@@ -28,8 +28,8 @@ class ClientConnection {
   // Returns the next frame; its payload is valid until the next call. Throws the Error that an
   // error frame carries, and Error(unavailable) when the connection breaks.
   Task<Frame> receive();
-  // Returns the next reply. Throws Error(timeout) when none arrives within `patience`.
-  Task<Json> receive_reply(std::chrono::seconds patience = kReplyPatience);
+  // Returns the next reply. Throws Error(timeout) when none arrives within `timeout`.
+  Task<Json> receive_reply(std::chrono::seconds timeout = kReplyTimeout);
   // Returns the descriptor attached to a reply, of any kind: the caller checks it. No timeout.
   Task<StreamSocket> receive_descriptor();
   // Returns all items of a list, each converted from JSON by `made`. Throws Error: unavailable
@@ -46,7 +46,7 @@ class ClientConnection {
   void close();
 
  private:
-  Task<Frame> receive_within(std::chrono::seconds patience);
+  Task<Frame> receive_within(std::chrono::seconds timeout);
   // The next frame of a list, or null at its end. Subtracts the frame's size from `room`.
   Task<Json> receive_piece(size_t& room);
 

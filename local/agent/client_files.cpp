@@ -103,7 +103,7 @@ Task<std::unique_ptr<ByteSource>> open_archive(std::string socket, std::string p
   Json request{{"path", path}};
   auto connection =
       co_await ClientConnection::open(std::move(socket), "archive_read", std::move(request));
-  co_await connection->receive_reply(agent::kWorkPatience);
+  co_await connection->receive_reply(agent::kWorkTimeout);
   co_return std::make_unique<Download>(connection, std::nullopt);
 }
 
@@ -136,7 +136,7 @@ Task<Json> upload(std::string socket, std::string operation, Json request, ByteS
   }
   if (taken && scarcity.begins()) taken = co_await connection->send(settle);
   if (taken) co_await connection->send_end();
-  co_return co_await connection->receive_reply(agent::kWorkPatience);
+  co_return co_await connection->receive_reply(agent::kWorkTimeout);
 }
 
 Task<FileEntry> upload_file(std::string socket, std::string path, uint32_t mode, ByteSource* source,

@@ -71,7 +71,7 @@ Task<std::unique_ptr<ProcessStream>> open_stream(std::string path, std::string o
   auto state = std::make_shared<StreamState>();
   state->connection =
       co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
-  const Json started = co_await state->connection->receive_reply(agent::kWorkPatience);
+  const Json started = co_await state->connection->receive_reply(agent::kWorkTimeout);
   agent::checked([&] {
     Problems problems;
     ObjectReader reader(started, problems);

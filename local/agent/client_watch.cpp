@@ -59,7 +59,7 @@ class AgentWatch : public FileWatch {
 Task<std::unique_ptr<FileWatch>> open_watch(std::string socket, std::string path, bool recursive) {
   Json request{{"path", path}, {"recursive", recursive}};
   auto connection = co_await ClientConnection::open(std::move(socket), "watch", std::move(request));
-  co_await connection->receive_reply(agent::kWorkPatience);
+  co_await connection->receive_reply(agent::kWorkTimeout);
   co_return std::make_unique<AgentWatch>(connection);
 }
 

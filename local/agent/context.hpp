@@ -16,7 +16,7 @@ struct Context {
   AgentSettings settings;
   Loop loop;
   ProcessTable processes;
-  std::unique_ptr<FirstChild> first_child;  // of a sandbox that waits for its owner; null: none
+  std::unique_ptr<PreforkedChild> preforked_child;  // while the owner is awaited
   std::set<pid_t> file_workers;
 };
 

@@ -128,9 +128,9 @@ void Extraction::content(std::string_view bytes) {
   if (file_) file_->write(bytes);
 }
 
-void Extraction::end(bool settled) {
+void Extraction::end(bool durable) {
   if (!file_) return;
-  file_->commit(entry_.mode & 0777, {entry_.mtime, 0}, settled);
+  file_->commit(entry_.mode & 0777, {entry_.mtime, 0}, durable);
   file_.reset();
 }
 

@@ -16,7 +16,7 @@ class Extraction {
 
   void begin(const TarEntry& entry);
   void content(std::string_view bytes);
-  void end(bool settled);  // `settled` as in PendingFile::commit()
+  void end(bool durable);  // `durable` as in PendingFile::commit()
 
  private:
   Place place_of(const std::string& name, bool create);

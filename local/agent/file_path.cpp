@@ -42,7 +42,7 @@ std::string read_link(int directory, const std::string& name) {
 constexpr int kWay = O_PATH | O_DIRECTORY;
 
 // Opens one component at a time and makes the missing ones.
-Fd make_way(const std::string& path) {
+Fd open_or_make_path(const std::string& path) {
   Fd at(open_safely(AT_FDCWD, path.front() == '/' ? "/" : ".", kWay));
   for (size_t start = 0; at && start < path.size();) {
     const size_t end = std::min(path.find('/', start), path.size());
@@ -65,7 +65,7 @@ Place open_place_at(int base, const std::string& path, bool create) {
   if (place.name.empty()) place.name = ".";
   place.directory = Fd(open_safely(base, parent.c_str(), O_PATH | O_DIRECTORY));
   if (!place.directory && create && errno == ENOENT && parent.front() == '/')
-    place.directory = make_way(parent);
+    place.directory = open_or_make_path(parent);
   return place;
 }
 
@@ -119,7 +119,7 @@ Error path_error(const std::string& path) {
 }
 
 Fd make_directories(const std::string& path) {
-  Fd directory = make_way(path);
+  Fd directory = open_or_make_path(path);
   struct stat info;
   if (!directory && errno == ENOTDIR) errno = ::lstat(path.c_str(), &info) == 0 ? EEXIST : ENOTDIR;
   if (!directory) throw path_error(path);

@@ -11,7 +11,6 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "local/agent/advantages.hpp"
 #include "local/agent/archive.hpp"
 #include "local/agent/file_change.hpp"
 #include "local/agent/file_path.hpp"
@@ -20,6 +19,7 @@
 #include "local/agent/file_watch.hpp"
 #include "local/agent/file_write.hpp"
 #include "local/agent/identity.hpp"
+#include "local/agent/resource_privileges.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -58,7 +58,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   const FileOperation* entry = find(reader.text("operation").value_or(""));
   const Identity identity =
       find_identity(reader.text("user", {.min = 0, .max = 256}).value_or(""), settings);
-  if (!become(identity, settings))
+  if (!switch_identity(identity, settings))
     throw Error(ErrorCode::forbidden, "the file worker cannot become that user");
   FileRequest request{reader, problems, identity.home};
   entry->run(session, request);
@@ -74,7 +74,7 @@ void serve(FileSession& session, const Json& document, const AgentSettings& sett
   const int connection = ::dup2(socket, 3);
   ::syscall(SYS_close_range, 4, ~0u, 0);
   // Other processes of the user may inspect this one from here on.
-  be_ended_first();
+  raise_oom_score();
   ::fcntl(connection, F_SETFL, ::fcntl(connection, F_GETFL) & ~O_NONBLOCK);
   ::setsockopt(connection, SOL_SOCKET, SO_SNDBUF, &kSocketBytes, sizeof kSocketBytes);
   FileSession session(connection, std::move(parser));
@@ -97,8 +97,8 @@ void start_file_worker(Context& context, Connection& connection, const nlohmann:
   if (context.file_workers.size() >= (watches ? kMaxWatchers : kMaxWorkers))
     throw Error(ErrorCode::unavailable, "the sandbox has too many file transfers at once");
   pid_t pid = ::fork();
-  if (pid < 0 && context.first_child) {
-    context.first_child.reset();  // may be what there is no room beside
+  if (pid < 0 && context.preforked_child) {
+    context.preforked_child.reset();  // may be what there is no room beside
     pid = ::fork();
   }
   if (pid < 0) throw Error(ErrorCode::quota_exceeded, "the sandbox has too many processes");

@@ -88,7 +88,7 @@ void PendingFile::write(std::string_view bytes) {
 }
 
 // write() succeeds once the page cache has the bytes; a full host disk shows only at fsync, as EIO.
-void PendingFile::settle(int descriptor) const {
+void PendingFile::sync(int descriptor) const {
   if (::fsync(descriptor) == 0 || errno == EINVAL) return;  // EINVAL: fsync is not supported
   if (errno == EIO) errno = ENOSPC;
   throw path_error(path_);
@@ -110,19 +110,19 @@ void PendingFile::give_name() {
   temporary_ = std::move(name);
 }
 
-void PendingFile::commit(uint32_t mode, timespec modified, bool settled) {
+void PendingFile::commit(uint32_t mode, timespec modified, bool durable) {
   const int directory = place_.directory.get();
   if (::fchmod(file_.get(), mode) != 0) throw path_error(path_);
   const timespec times[2] = {{0, UTIME_OMIT}, modified};
   ::futimens(file_.get(), times);  // on failure the file keeps the current time
-  if (settled) settle(file_.get());
+  if (durable) sync(file_.get());
   give_name();
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();
-  if (!settled) return;
+  if (!durable) return;
   const Fd names(open_safely(directory, ".", O_RDONLY | O_DIRECTORY));
-  if (names) settle(names.get());
+  if (names) sync(names.get());
 }
 
 void write_file(FileSession& session, FileRequest& request) {

@@ -20,12 +20,12 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   void write(std::string_view bytes);
-  // Gives the file its mode, time and name. With `settled`, the file is synced to disk before this
+  // Gives the file its mode, time and name. With `durable`, the file is synced to disk before this
   // returns. Throws Error, quota_exceeded when the disk is full.
-  void commit(uint32_t mode, timespec modified, bool settled);
+  void commit(uint32_t mode, timespec modified, bool durable);
 
  private:
-  void settle(int descriptor) const;
+  void sync(int descriptor) const;
   void give_name();
 
   const Place& place_;

@@ -159,7 +159,7 @@ uint64_t read_bounding_set() {
   return set;
 }
 
-bool become(const Identity& identity, const AgentSettings& settings) {
+bool switch_identity(const Identity& identity, const AgentSettings& settings) {
   const uint64_t keep = identity.root() && !settings.single_id ? settings.root_capabilities : 0;
   if (!forbid_core_dumps()) return false;
   if (::geteuid() == 0) {

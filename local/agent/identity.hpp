@@ -29,6 +29,6 @@ uint64_t read_bounding_set();
 // Switches this process to the identity irrevocably: groups, ids and capabilities in all five sets
 // (none; for root settings.root_capabilities), no new privileges, no core dumps, then
 // settings.confine. Returns false when any step failed; the process must then exit.
-bool become(const Identity& identity, const AgentSettings& settings);
+bool switch_identity(const Identity& identity, const AgentSettings& settings);
 
 }  // namespace sandgate::agent

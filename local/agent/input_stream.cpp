@@ -8,10 +8,10 @@ InputStream::InputStream(Connection& connection, std::shared_ptr<Process> proces
     : connection_(connection), process_(std::move(process)) {
   if (process_->ended() || !process_->input_open())
     throw Error(ErrorCode::conflict, "the process no longer reads its input");
-  process_->follow(this);
+  process_->add_observer(this);
 }
 
-InputStream::~InputStream() { process_->unfollow(this); }
+InputStream::~InputStream() { process_->remove_observer(this); }
 
 void InputStream::on_frame(const Frame& frame) {
   if (frame.type == FrameType::bytes) return process_->write_input(frame.payload);
@@ -42,7 +42,7 @@ void InputStream::finish_if_taken() {
 
 void InputStream::on_closed() {
   done_ = true;
-  process_->unfollow(this);
+  process_->remove_observer(this);
 }
 
 }  // namespace sandgate::agent

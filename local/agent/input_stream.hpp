@@ -9,7 +9,7 @@ namespace sandgate::agent {
 
 // The operation that only writes a process's input. It replies once the process's pipe has accepted
 // all bytes.
-class InputStream : public Operation, public Follower {
+class InputStream : public Operation, public ProcessObserver {
  public:
   // Throws Error(conflict) when the process no longer reads.
   InputStream(Connection& connection, std::shared_ptr<Process> process);

@@ -19,10 +19,10 @@ OutputStream::OutputStream(Connection& connection, std::shared_ptr<Process> proc
       // An offset beyond the output written so far means new output only.
       position_(std::min(from, process_->output().end())),
       kill_when_closed_(kill_when_closed) {
-  process_->follow(this);
+  process_->add_observer(this);
 }
 
-OutputStream::~OutputStream() { process_->unfollow(this); }
+OutputStream::~OutputStream() { process_->remove_observer(this); }
 
 void OutputStream::on_frame(const Frame& frame) {
   if (frame.type != FrameType::bytes && frame.type != FrameType::end)
@@ -61,7 +61,7 @@ void OutputStream::pump() {
 
 void OutputStream::on_closed() {
   done_ = true;
-  process_->unfollow(this);
+  process_->remove_observer(this);
   if (kill_when_closed_) process_->kill();
 }
 

@@ -8,7 +8,7 @@ namespace sandgate::agent {
 
 // The operation that streams a process: its output from an offset, then its exit. Bytes from the
 // client are written to the process's input; an end frame closes the input.
-class OutputStream : public Operation, public Follower {
+class OutputStream : public Operation, public ProcessObserver {
  public:
   // `kill_when_closed`: the process is killed when the client disconnects.
   OutputStream(Connection& connection, std::shared_ptr<Process> process, uint64_t from,

@@ -73,13 +73,13 @@ void Process::open_source(Source& source, Fd& file, uint8_t channel) {
   source.watch = loop_.watch(file.get(), EPOLLIN, [this, &source](uint32_t) { on_output(source); });
 }
 
-void Process::follow(Follower* follower) {
-  followers_.push_back(follower);
+void Process::add_observer(ProcessObserver* observer) {
+  observers_.push_back(observer);
   update_watches();
 }
 
-void Process::unfollow(Follower* follower) {
-  std::erase(followers_, follower);
+void Process::remove_observer(ProcessObserver* observer) {
+  std::erase(observers_, observer);
   update_watches();
 }
 
@@ -87,17 +87,17 @@ void Process::progressed() { update_watches(); }
 
 bool Process::may_read() const {
   const size_t most = std::min(kMaxBehind, ring_.limit() / 2);
-  for (const Follower* follower : followers_)
-    if (follower->position() < ring_.end() && ring_.end() - follower->position() >= most)
+  for (const ProcessObserver* observer : observers_)
+    if (observer->position() < ring_.end() && ring_.end() - observer->position() >= most)
       return false;
   return true;
 }
 
 // A trim here could drop output that a follower has not taken. Without it none is lost: may_read()
 // admits new output only while followers are less than half of the limit behind.
-void Process::set_room(size_t ring_bytes) {
+void Process::set_buffer_limit(size_t ring_bytes) {
   ring_.set_limit(std::clamp(ring_bytes, kLeastRing, kRingBytes));
-  if (followers_.empty()) ring_.trim(ring_.limit());
+  if (observers_.empty()) ring_.trim(ring_.limit());
 }
 
 void Process::update_watches() {
@@ -238,10 +238,10 @@ void Process::finish_if_drained() {
 }
 
 void Process::notify() {
-  const std::vector<Follower*> followers = followers_;
-  for (Follower* follower : followers)
-    if (std::find(followers_.begin(), followers_.end(), follower) != followers_.end())
-      follower->on_process();
+  const std::vector<ProcessObserver*> observers = observers_;
+  for (ProcessObserver* observer : observers)
+    if (std::find(observers_.begin(), observers_.end(), observer) != observers_.end())
+      observer->on_process();
 }
 
 nlohmann::json to_json(const ProcessResult& result) {

@@ -17,9 +17,9 @@ namespace sandgate::agent {
 
 // An observer of a process, called after every change: more output, space for input, or the end of
 // the process.
-class Follower {
+class ProcessObserver {
  public:
-  virtual ~Follower() = default;
+  virtual ~ProcessObserver() = default;
   virtual void on_process() = 0;
   // Offset of the first output byte the follower has not taken yet; UINT64_MAX when it takes none.
   // Reading of the process's output pauses while any follower is far behind.
@@ -60,8 +60,8 @@ class Process {
   const std::optional<ProcessResult>& result() const { return result_; }
   bool ended() const { return wait_status_.has_value(); }
 
-  void follow(Follower* follower);  // not owned; stays until unfollow()
-  void unfollow(Follower* follower);
+  void add_observer(ProcessObserver* observer);  // not owned; stays until remove_observer()
+  void remove_observer(ProcessObserver* observer);
   void progressed();  // to be called when a follower's position() has advanced
 
   // Accepts all bytes and buffers what the process does not read yet; call it only while
@@ -78,7 +78,7 @@ class Process {
   void shrink(size_t ring_bytes) { ring_.trim(ring_bytes); }
   // Sets the limit of buffered output, clamped to 128 KiB..1 MiB. While there are followers, the
   // buffer shrinks with the next output only.
-  void set_room(size_t ring_bytes);
+  void set_buffer_limit(size_t ring_bytes);
 
   nlohmann::json describe() const;
 
@@ -108,7 +108,7 @@ class Process {
   Spawned child_;
   Ring ring_;
   Source sources_[2];
-  std::vector<Follower*> followers_;
+  std::vector<ProcessObserver*> observers_;
   std::string input_;  // written by the client, not yet consumed by the process
   bool input_closing_ = false, input_closed_ = false;
   Loop::Id input_watch_ = 0, timer_ = 0;

@@ -77,7 +77,7 @@ ProcessSettings read_settings(ObjectReader& reader) {
 }
 
 Spawned start(const SpawnSpec& spec, Context& context) {
-  if (const auto first = std::exchange(context.first_child, nullptr))
+  if (const auto first = std::exchange(context.preforked_child, nullptr))
     if (auto child = first->start(spec)) return std::move(*child);
   return spawn(spec, context.settings);
 }
@@ -97,7 +97,7 @@ std::unique_ptr<Operation> start_exec(const ProcessRequest& request) {
   request.problems.throw_if_any();
 
   Context& context = request.context;
-  context.processes.check_room(settings.id);
+  context.processes.check_capacity(settings.id);
   spec.identity = find_identity(user, context.settings);
   spec.env = environment_of(spec.identity, spec.terminal.has_value(), context.settings.env, env);
   settings.command = listed(spec.argv);

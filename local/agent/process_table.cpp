@@ -12,7 +12,7 @@ constexpr size_t kMaxEndedOutput = 16 * 1024 * 1024;  // of all ended processes 
 
 }  // namespace
 
-void ProcessTable::check_room(const std::string& id) const {
+void ProcessTable::check_capacity(const std::string& id) const {
   const auto found = by_id_.find(id);
   if (found != by_id_.end() && !found->second->ended())
     throw Error(ErrorCode::conflict, "the process id is taken");
@@ -26,7 +26,7 @@ std::shared_ptr<Process> ProcessTable::add(ProcessSettings settings, Spawned chi
   std::erase(ended_, id);  // an ended process of the same id is replaced
   by_id_[id] = process;
   by_pid_[process->pid()] = process;
-  share_room();
+  share_buffer_space();
   return process;
 }
 
@@ -41,15 +41,16 @@ bool ProcessTable::reaped(pid_t pid, int wait_status) {
   if (found == by_pid_.end()) return false;
   const std::shared_ptr<Process> process = found->second;
   by_pid_.erase(found);
-  share_room();
+  share_buffer_space();
   ended_.push_back(process->settings().id);
   process->reaped(wait_status);
   forget_old();
   return true;
 }
 
-void ProcessTable::share_room() {
-  for (const auto& [pid, process] : by_pid_) process->set_room(kMaxAliveOutput / by_pid_.size());
+void ProcessTable::share_buffer_space() {
+  for (const auto& [pid, process] : by_pid_)
+    process->set_buffer_limit(kMaxAliveOutput / by_pid_.size());
 }
 
 void ProcessTable::forget_old() {

@@ -15,7 +15,7 @@ class ProcessTable {
   explicit ProcessTable(Loop& loop) : loop_(loop) {}
 
   // Throws Error: conflict when a living process has the id, quota_exceeded when 512 are alive.
-  void check_room(const std::string& id) const;
+  void check_capacity(const std::string& id) const;
   std::shared_ptr<Process> add(ProcessSettings settings, Spawned child);
   std::shared_ptr<Process> get(const std::string& id) const;  // throws Error(not_found)
 
@@ -26,7 +26,7 @@ class ProcessTable {
   const std::map<std::string, std::shared_ptr<Process>>& all() const { return by_id_; }
 
  private:
-  void share_room();
+  void share_buffer_space();
   void forget_old();
 
   Loop& loop_;

@@ -12,7 +12,7 @@
 #include "local/agent/child.hpp"
 #include "local/agent/patience.hpp"
 #include "local/agent/pty.hpp"
-#include "local/agent/spawn_order.hpp"
+#include "local/agent/spawn_spec_codec.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -118,35 +118,35 @@ Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings) {
   return pipes.agents_ends(fork_child(spec, settings, ends));
 }
 
-FirstChild::FirstChild(const AgentSettings& settings) {
+PreforkedChild::PreforkedChild(const AgentSettings& settings) {
   StandardPipes pipes;
-  Pipe report = make_pipe(), orders = make_pipe();
+  Pipe report = make_pipe(), spec_pipe = make_pipe();
   const pid_t pid = fork_or_refuse();
   if (pid == 0) {
     ::prctl(PR_SET_NAME, kName);
     prepare_child({pipes.in.read.get(), pipes.out.write.get(), pipes.err.write.get(),
-                   report.write.get(), /*terminal=*/false, orders.read.get()});
-    run_program(await_order(), settings);
+                   report.write.get(), /*terminal=*/false, spec_pipe.read.get()});
+    run_program(receive_spawn_spec(), settings);
   }
   child_ = pipes.agents_ends(pid);
   report_ = std::move(report.read);
-  orders_ = std::move(orders.write);
+  spec_pipe_ = std::move(spec_pipe.write);
 }
 
-FirstChild::~FirstChild() {
+PreforkedChild::~PreforkedChild() {
   if (child_.pid < 0) return;
   ::kill(child_.pid, SIGKILL);
   ::waitpid(child_.pid, nullptr, 0);
 }
 
-// Without the word that it took the order, an end of the report would not tell its start from its
+// Without the word that it took the spec, an end of the report would not tell its start from its
 // death.
-std::optional<Spawned> FirstChild::start(const SpawnSpec& spec) {
-  if (child_.pid < 0 || spec.terminal || !write_all(orders_, pack(spec))) return std::nullopt;
-  orders_.reset();
+std::optional<Spawned> PreforkedChild::start(const SpawnSpec& spec) {
+  if (child_.pid < 0 || spec.terminal || !write_all(spec_pipe_, encode(spec))) return std::nullopt;
+  spec_pipe_.reset();
   char word = 0;
   if (!is_readable_within(report_.get(), kSetup) || ::read(report_.get(), &word, 1) != 1 ||
-      word != kTaken)
+      word != kSpecReceived)
     return std::nullopt;
   const pid_t pid = std::exchange(child_.pid, -1);  // from here on it is the caller's, or refused
   await_start(pid, report_);

@@ -36,15 +36,15 @@ Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
 // A child forked before its program is known, so that the sandbox's first program does not wait for
 // a fork. Until then it keeps the agent's rights and could be stopped by root inside: it may exist
 // only while no program of the tenant has run.
-class FirstChild {
+class PreforkedChild {
  public:
   // Its name among the processes, by which the node knows that it still waits.
   static constexpr const char* kName = "first-program";
   // `settings` outlives it; env and allow_root may still change. Throws as spawn().
-  explicit FirstChild(const AgentSettings& settings);
-  ~FirstChild();  // ends and reaps the child unless it was started
-  FirstChild(const FirstChild&) = delete;
-  FirstChild& operator=(const FirstChild&) = delete;
+  explicit PreforkedChild(const AgentSettings& settings);
+  ~PreforkedChild();  // ends and reaps the child unless it was started
+  PreforkedChild(const PreforkedChild&) = delete;
+  PreforkedChild& operator=(const PreforkedChild&) = delete;
 
   // As spawn(). Empty: it cannot run this program, because that needs a terminal or the child died.
   std::optional<Spawned> start(const SpawnSpec& spec);
@@ -54,7 +54,7 @@ class FirstChild {
 
  private:
   Spawned child_;
-  Fd report_, orders_;
+  Fd report_, spec_pipe_;
 };
 
 // Resets every signal to its default disposition, so that a child only needs unblock_signals().

@@ -10,12 +10,12 @@ namespace {
 
 constexpr size_t kMaxTries = 4;
 // Of the lookup, and again of all tries together; the tries end in time for an answer.
-constexpr std::chrono::seconds kDialPatience{20};
-constexpr std::chrono::steady_clock::duration kTriesPatience = std::chrono::seconds(16),
-                                              kTryPatience = kTriesPatience / kMaxTries;
+constexpr std::chrono::seconds kDialTimeout{20};
+constexpr std::chrono::steady_clock::duration kTriesTimeout = std::chrono::seconds(16),
+                                              kTryTimeout = kTriesTimeout / kMaxTries;
 constexpr int kMostUnsent = 256 << 10;
 
-Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
+Task<std::optional<Addresses>> addresses_of(EgressSandbox& sandbox, const Target& target) {
   if (!target.is_name()) {
     const bool v6 = target.host.starts_with('[');
     const std::string text = v6 ? target.host.substr(1, target.host.size() - 2) : target.host;
@@ -25,8 +25,8 @@ Task<std::optional<Addresses>> addresses_of(Box& box, const Target& target) {
     if (!failure) one.push_back(address);
     co_return one;
   }
-  Lookups::Asker asker{box.tenant(), box.id()};
-  auto looking = box.around().lookups.addresses_of(std::move(asker), target.host);
+  FairResolver::Requester requester{sandbox.tenant(), sandbox.id()};
+  auto looking = sandbox.services().resolver.addresses_of(std::move(requester), target.host);
   co_return co_await std::move(looking);
 }
 
@@ -48,15 +48,15 @@ void set_up(Socket& socket) {
 // Tries one after the other. An address that is silent leaves time for the rest.
 Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Target target,
                                    Addresses addresses) {
-  const auto until = std::chrono::steady_clock::now() + kTriesPatience;
+  const auto until = std::chrono::steady_clock::now() + kTriesTimeout;
   boost::system::error_code ignored;
   for (size_t i = 0; i < addresses.size(); ++i) {
     // The rule may have been withdrawn, or the sandbox ended, meanwhile.
-    if (connection->ended || !connection->box->policy().allows(target)) co_return "ended";
+    if (connection->ended || !connection->sandbox->policy().allows(target)) co_return "ended";
     connection->upstream.close(ignored);
     const auto left = until - std::chrono::steady_clock::now();
     const bool is_last = i + 1 == addresses.size();
-    auto trying = with_timeout(is_last ? left : kTryPatience,
+    auto trying = with_timeout(is_last ? left : kTryTimeout,
                                connects(*connection, {addresses[i], target.port}));
     const std::optional<bool> connected = co_await std::move(trying);
     if (connection->ended) co_return "ended";
@@ -72,16 +72,16 @@ Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Targe
 }  // namespace
 
 Task<std::string_view> dial(std::shared_ptr<Connection> connection, Target target) {
-  Box& box = *connection->box;
-  connection->touch(kDialPatience);
-  auto looking = addresses_of(box, target);
+  EgressSandbox& sandbox = *connection->sandbox;
+  connection->set_idle_timeout(kDialTimeout);
+  auto looking = addresses_of(sandbox, target);
   const std::optional<Addresses> found = co_await std::move(looking);
   if (connection->ended) co_return "ended";
   if (!found) co_return "no_answer";
   if (found->empty()) co_return "no_such_name";
-  Addresses reachable = box.around().reachable.choose(*found, kMaxTries);
+  Addresses reachable = sandbox.services().address_policy.choose(*found, kMaxTries);
   if (reachable.empty()) co_return "private_address";
-  connection->touch(kDialPatience);
+  connection->set_idle_timeout(kDialTimeout);
   auto connecting = connect_any(connection, std::move(target), std::move(reachable));
   co_return co_await std::move(connecting);
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <string_view>
 
-#include "local/egress/box.hpp"
+#include "local/egress/egress_sandbox.hpp"
 
 namespace sandgate::egress {
 

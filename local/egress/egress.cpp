@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "gateway/core/log.hpp"
-#include "local/egress/descriptor_room.hpp"
+#include "local/egress/descriptor_quota.hpp"
 #include "local/egress/lockdown.hpp"
 #include "local/egress/server.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -36,16 +36,16 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   asio::io_context loop(1);
   asio::ssl::context tls(asio::ssl::context::tls_client);
   trust_public_authorities(tls, settings.value("authorities", std::string()));
-  Reachable reachable(settings.at("private_cidrs").get<std::vector<std::string>>());
+  AddressPolicy address_policy(settings.at("private_cidrs").get<std::vector<std::string>>());
   const size_t descriptors = raise_descriptor_limit(kMostDescriptors);
   lock_down(settings.at("uid").get<uid_t>());
-  Lookups lookups(loop, {});  // after lock_down(), which does not cover threads started before
-  const auto room = std::make_shared<DescriptorRoom>(descriptors);
+  FairResolver resolver(loop, {});  // after lock_down(), which does not cover earlier threads
+  const auto quota = std::make_shared<DescriptorQuota>(descriptors);
   log::info("egress process ready",
-            {{"descriptors", descriptors}, {"connections", room->connections()}});
-  Server server({loop, lookups, room, std::move(reachable), tls}, Fd(kControlFd), Fd(kListenerFd),
-                settings.at("serve_uid").get<uid_t>());
-  spawn_detached(loop.get_executor(), [&] { return server.obey(); });
+            {{"descriptors", descriptors}, {"connections", quota->connections()}});
+  Server server({loop, resolver, quota, std::move(address_policy), tls}, Fd(kControlFd),
+                Fd(kListenerFd), settings.at("serve_uid").get<uid_t>());
+  spawn_detached(loop.get_executor(), [&] { return server.process_commands(); });
   spawn_detached(loop.get_executor(), [&] { return server.listen(); });
   loop.run();
   _exit(0);  // without waiting for threads that block in a lookup

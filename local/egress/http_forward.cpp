@@ -4,18 +4,18 @@
 
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/json_text.hpp"
-#include "local/egress/answer_head.hpp"
+#include "local/egress/response_head.hpp"
 
 namespace sandgate::egress {
 namespace {
 
-constexpr std::chrono::seconds kBodyPatience{600};
+constexpr std::chrono::seconds kBodyTimeout{600};
 constexpr size_t kBuffer = 16 * 1024;
 constexpr std::string_view kMalformedBody = "malformed chunk";
 
 // Hop-by-hop fields, which are not forwarded: those that always are, and those that the request's
 // Connection fields name.
-bool is_for_the_hop(const std::string& lower_name, const ConnectionNames& connection) {
+bool is_hop_by_hop(const std::string& lower_name, const ConnectionNames& connection) {
   constexpr std::array kNames{"connection", "keep-alive", "proxy-connection", "proxy-authorization",
                               "te",         "trailer",    "upgrade"};
   return std::ranges::find(kNames, lower_name) != kNames.end() || connection.has(lower_name);
@@ -34,7 +34,7 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
   const ConnectionNames connection = connection_names(head).value();
   for (const HeaderField& field : head.fields) {
     const std::string name = ascii_lower(field.name);
-    if (is_for_the_hop(name, connection) || (plain_answer && hides_the_answer(name))) continue;
+    if (is_hop_by_hop(name, connection) || (plain_answer && hides_the_answer(name))) continue;
     text += field.name + ": " + field.value + "\r\n";
   }
   if (plain_answer) text += "Accept-Encoding: identity\r\n";
@@ -45,16 +45,16 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
 // A request and its response, forwarded concurrently; the end of either cuts the connection.
 struct Exchange {
   Exchange(std::shared_ptr<Connection> of, Stream& client, Stream& upstream, RequestHead request,
-           Mask mask)
+           Redactor redactor)
       : connection(std::move(of)),
         client(client),
         upstream(upstream),
         head(std::move(request)),
-        mask(std::move(mask)),
-        answered(connection->box->around().loop, asio::steady_timer::time_point::max()) {}
+        redactor(std::move(redactor)),
+        answered(connection->sandbox->services().loop, asio::steady_timer::time_point::max()) {}
 
   Task<bool> send(std::string_view bytes) {
-    connection->touch(kBodyPatience);
+    connection->set_idle_timeout(kBodyTimeout);
     connection->count_sent(bytes.size());
     return upstream.write(bytes);
   }
@@ -81,19 +81,19 @@ struct Exchange {
     connection->upstream.set_option(asio::socket_base::linger(resets, 0), ignored);
   }
 
-  Task<void> carry_request(std::string rest);
+  Task<void> forward_request(std::string rest);
   Task<void> refuse_body();
-  Task<void> carry_answer();
-  std::optional<std::string_view> begin_of_answer(std::string_view bytes);
-  Task<bool> pass_answer(std::string_view bytes);
-  Task<void> refuse_answer(std::string_view reason);
-  Task<void> carry_on(std::string rest);
+  Task<void> forward_response();
+  std::optional<std::string_view> begin_response(std::string_view bytes);
+  Task<bool> write_response(std::string_view bytes);
+  Task<void> refuse_response(std::string_view reason);
+  Task<void> forward_upgraded(std::string rest);
 
   std::shared_ptr<Connection> connection;
   Stream& client;
   Stream& upstream;
   RequestHead head;
-  Mask mask;
+  Redactor redactor;
   ChunkedBody chunks;
   uint64_t sent = 0;
   std::string begin;  // of the response, until it is known whether it switches
@@ -106,14 +106,14 @@ struct Exchange {
   asio::steady_timer answered;  // expires when it is known whether the response switches
 };
 
-Task<void> Exchange::carry_request(std::string rest) {
+Task<void> Exchange::forward_request(std::string rest) {
   std::array<char, kBuffer> buffer;
   reset_upstream_at_end(true);
   while (!body_done()) {
     if (rest.empty()) {
       auto reading = client.read(buffer);
       const size_t got = (co_await std::move(reading)).value_or(0);
-      if (got == 0) co_return connection->cut();
+      if (got == 0) co_return connection->close();
       rest.assign(buffer.data(), got);
     }
     size_t used = 0;
@@ -123,14 +123,14 @@ Task<void> Exchange::carry_request(std::string rest) {
     }
     auto sending = send(std::string_view(rest).substr(0, used));
     const bool ok = co_await std::move(sending);
-    if (!ok) co_return connection->cut();
+    if (!ok) co_return connection->close();
     rest.erase(0, used);
   }
   reset_upstream_at_end(false);
   if (!head.upgrade) co_return;
   co_await answered.async_wait(asio::as_tuple(asio::use_awaitable));
   if (!switched) co_return;
-  auto carrying = carry_on(std::move(rest));
+  auto carrying = forward_upgraded(std::move(rest));
   co_await std::move(carrying);
 }
 
@@ -138,7 +138,7 @@ Task<void> Exchange::carry_request(std::string rest) {
 // only reset.
 Task<void> Exchange::refuse_body() {
   const std::string target = to_string(*connection->target);
-  connection->box->note(target, "http", false, kMalformedBody);
+  connection->sandbox->log_verdict(target, "http", false, kMalformedBody);
   refused = true;
   boost::system::error_code ignored;
   connection->upstream.close(ignored);
@@ -146,21 +146,21 @@ Task<void> Exchange::refuse_body() {
     auto refusing = refuse(client, 400, target, kMalformedBody);
     co_await std::move(refusing);
   }
-  connection->cut();
+  connection->close();
 }
 
 // After a protocol switch the client's bytes are forwarded unparsed.
-Task<void> Exchange::carry_on(std::string rest) {
+Task<void> Exchange::forward_upgraded(std::string rest) {
   std::array<char, kBuffer> buffer;
   for (;;) {
     if (!rest.empty()) {
       auto sending = send(rest);
       const bool ok = co_await std::move(sending);
-      if (!ok) co_return connection->cut();
+      if (!ok) co_return connection->close();
     }
     auto reading = client.read(buffer);
     const std::optional<size_t> got = co_await std::move(reading);
-    if (!got) co_return connection->cut();
+    if (!got) co_return connection->close();
     if (*got == 0) break;
     rest.assign(buffer.data(), *got);
   }
@@ -169,17 +169,17 @@ Task<void> Exchange::carry_on(std::string rest) {
 
 // Returns what may be passed on, empty while the answer might be an unfinished head that switches
 // protocols. To another than the WebSocket that was asked for, nothing would be inspected.
-std::optional<std::string_view> Exchange::begin_of_answer(std::string_view bytes) {
+std::optional<std::string_view> Exchange::begin_response(std::string_view bytes) {
   if (begun) return bytes;
   const size_t read = begin.size();
   begin += bytes;
   const std::optional<bool> switches = may_switch(begin);
   if (!switches) return std::nullopt;
   if (*switches) {
-    const size_t end = end_of_answer_head(begin, read);
-    if (end == std::string::npos && begin.size() <= kLongestAnswerHead) return std::nullopt;
+    const size_t end = end_of_response_head(begin, read);
+    if (end == std::string::npos && begin.size() <= kMaxResponseHead) return std::nullopt;
     switched =
-        head.upgrade && read_answer_head(std::string_view(begin).substr(0, end)).to_websocket;
+        head.upgrade && parse_response_head(std::string_view(begin).substr(0, end)).to_websocket;
     if (!switched) wrong = "other_protocol";
   }
   begun = true;
@@ -188,9 +188,9 @@ std::optional<std::string_view> Exchange::begin_of_answer(std::string_view bytes
 }
 
 // Returns false when the answer is over: it is refused, or the client has gone.
-Task<bool> Exchange::pass_answer(std::string_view bytes) {
-  const std::string text = mask.pass(bytes);
-  if (mask.lost()) wrong = "malformed_answer";
+Task<bool> Exchange::write_response(std::string_view bytes) {
+  const std::string text = redactor.redact(bytes);
+  if (redactor.has_failed()) wrong = "malformed_answer";
   if (!wrong.empty()) co_return false;
   shown = shown || !text.empty();
   auto writing = client.write(text);
@@ -199,17 +199,17 @@ Task<bool> Exchange::pass_answer(std::string_view bytes) {
 }
 
 // As refuse_body(): what has begun is only broken off.
-Task<void> Exchange::refuse_answer(std::string_view reason) {
+Task<void> Exchange::refuse_response(std::string_view reason) {
   const std::string target = to_string(*connection->target);
-  connection->box->note(target, "http", false, reason);
+  connection->sandbox->log_verdict(target, "http", false, reason);
   if (!shown) {
     auto refusing = refuse(client, 502, target, reason);
     co_await std::move(refusing);
   }
-  connection->cut();
+  connection->close();
 }
 
-Task<void> Exchange::carry_answer() {
+Task<void> Exchange::forward_response() {
   std::array<char, kBuffer> buffer;
   std::optional<size_t> got;
   for (bool ok = true; ok;) {
@@ -218,25 +218,25 @@ Task<void> Exchange::carry_answer() {
     if (refused) co_return;
     if (!got || *got == 0) break;
     answering = true;
-    connection->touch(kBodyPatience);
-    const auto bytes = begin_of_answer({buffer.data(), *got});
+    connection->set_idle_timeout(kBodyTimeout);
+    const auto bytes = begin_response({buffer.data(), *got});
     if (!bytes) continue;
     if (!wrong.empty()) break;
-    auto passing = pass_answer(*bytes);
+    auto passing = write_response(*bytes);
     ok = co_await std::move(passing);
     begin = std::string();
   }
   if (!wrong.empty()) {
-    auto refusing = refuse_answer(wrong);
+    auto refusing = refuse_response(wrong);
     co_return co_await std::move(refusing);
   }
-  const std::string kept = mask.pass(begun ? "" : begin) + mask.rest();
+  const std::string kept = redactor.redact(begun ? "" : begin) + redactor.flush();
   auto writing = client.write(kept);
   const bool ok = co_await std::move(writing);
   // Many answers end with their connection, so one that was broken off must not seem to be whole.
   if (ok && got) co_await client.finish();
   answered.expires_at(asio::steady_timer::time_point());
-  connection->cut();
+  connection->close();
 }
 
 }  // namespace
@@ -281,16 +281,16 @@ bool is_for(const RequestHead& head, const Target& target, uint16_t default_port
 }
 
 Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Stream& upstream,
-                   RequestHead head, std::string rest, Mask mask) {
+                   RequestHead head, std::string rest, Redactor redactor) {
   using namespace asio::experimental::awaitable_operators;
-  connection->touch(kBodyPatience);
-  client.show_breaks();
-  const std::string text = head_text(head, mask.hides());
-  Exchange exchange(connection, client, upstream, std::move(head), std::move(mask));
+  connection->set_idle_timeout(kBodyTimeout);
+  client.reset_on_close();
+  const std::string text = head_text(head, redactor.is_active());
+  Exchange exchange(connection, client, upstream, std::move(head), std::move(redactor));
   auto sending = exchange.send(text);
   const bool ok = co_await std::move(sending);
   if (!ok) co_return;
-  auto both = exchange.carry_request(std::move(rest)) && exchange.carry_answer();
+  auto both = exchange.forward_request(std::move(rest)) && exchange.forward_response();
   co_await std::move(both);
 }
 

@@ -2,9 +2,9 @@
 #include <memory>
 #include <string>
 
-#include "local/egress/box.hpp"
+#include "local/egress/egress_sandbox.hpp"
 #include "local/egress/http_head.hpp"
-#include "local/egress/mask.hpp"
+#include "local/egress/redactor.hpp"
 #include "local/egress/stream.hpp"
 
 namespace sandgate::egress {
@@ -29,6 +29,6 @@ bool is_for(const RequestHead& head, const Target& target, uint16_t default_port
 // upstream's connection is reset. A WebSocket that the upstream accepts is relayed until it ends.
 // The connection has a target. Both streams outlive the call.
 Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Stream& upstream,
-                   RequestHead head, std::string rest, Mask mask);
+                   RequestHead head, std::string rest, Redactor redactor);
 
 }  // namespace sandgate::egress

@@ -5,7 +5,7 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr std::chrono::seconds kRelayPatience{600};
+constexpr std::chrono::seconds kRelayTimeout{600};
 constexpr size_t kPiece = 256 * 1024;
 constexpr int kPiecesInARow = 16;
 
@@ -13,26 +13,26 @@ constexpr int kPiecesInARow = 16;
 std::array<char, kPiece> piece;
 
 // The result of a non-blocking send: how many bytes the socket accepted.
-struct Handed {
+struct SendResult {
   size_t bytes = 0;
   bool broken = false;
 };
 
-Handed hand_on(Socket& to, std::string_view bytes) {
-  Handed handed;
-  while (handed.bytes < bytes.size()) {
-    const std::string_view rest = bytes.substr(handed.bytes);
+SendResult send_available(Socket& to, std::string_view bytes) {
+  SendResult result;
+  while (result.bytes < bytes.size()) {
+    const std::string_view rest = bytes.substr(result.bytes);
     const ssize_t sent = send(to.native_handle(), rest.data(), rest.size(), MSG_NOSIGNAL);
     if (sent < 0 && errno == EINTR) continue;
-    handed.broken = sent < 0 && errno != EAGAIN;
+    result.broken = sent < 0 && errno != EAGAIN;
     if (sent < 0) break;
-    handed.bytes += static_cast<size_t>(sent);
+    result.bytes += static_cast<size_t>(sent);
   }
-  return handed;
+  return result;
 }
 
 // Removes bytes from the socket that were peeked at before; with MSG_TRUNC, TCP copies nothing.
-bool take_out(Socket& from, size_t bytes) {
+bool discard_received(Socket& from, size_t bytes) {
   while (bytes > 0) {
     const ssize_t taken = recv(from.native_handle(), piece.data(), bytes, MSG_TRUNC);
     if (taken < 0 && errno == EINTR) continue;
@@ -44,26 +44,26 @@ bool take_out(Socket& from, size_t bytes) {
 
 // Bytes that the receiver does not accept stay in the sender's socket, whose window then closes.
 // So stalled connections use none of this process's memory.
-Task<void> one_way(std::shared_ptr<Connection> connection, Socket& from, Socket& to) {
+Task<void> relay_direction(std::shared_ptr<Connection> connection, Socket& from, Socket& to) {
   constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
   for (int in_a_row = 0;;) {
     const ssize_t got = recv(from.native_handle(), piece.data(), piece.size(), MSG_PEEK);
     if (got == 0) break;
-    if (got < 0 && errno != EAGAIN && errno != EINTR) co_return connection->cut();
+    if (got < 0 && errno != EAGAIN && errno != EINTR) co_return connection->close();
     if (got < 0) {
       in_a_row = 0;
       auto [error] = co_await from.async_wait(Socket::wait_read, kWaited);
-      if (error) co_return connection->cut();
+      if (error) co_return connection->close();
       continue;
     }
-    connection->touch(kRelayPatience);
-    const Handed handed = hand_on(to, {piece.data(), static_cast<size_t>(got)});
-    if (&from == &connection->client) connection->count_sent(handed.bytes);
-    if (handed.broken || !take_out(from, handed.bytes)) co_return connection->cut();
-    if (handed.bytes < static_cast<size_t>(got)) {
+    connection->set_idle_timeout(kRelayTimeout);
+    const SendResult result = send_available(to, {piece.data(), static_cast<size_t>(got)});
+    if (&from == &connection->client) connection->count_sent(result.bytes);
+    if (result.broken || !discard_received(from, result.bytes)) co_return connection->close();
+    if (result.bytes < static_cast<size_t>(got)) {
       in_a_row = 0;
       auto [error] = co_await to.async_wait(Socket::wait_write, kWaited);
-      if (error) co_return connection->cut();
+      if (error) co_return connection->close();
     } else if (++in_a_row >= kPiecesInARow) {  // yield to other connections
       co_await asio::post(asio::use_awaitable);
       in_a_row = 0;
@@ -81,9 +81,9 @@ Task<void> relay(std::shared_ptr<Connection> connection) {
   connection->client.native_non_blocking(true, failure);
   if (!failure) connection->upstream.native_non_blocking(true, failure);
   if (failure) co_return;
-  connection->touch(kRelayPatience);
-  auto both = one_way(connection, connection->client, connection->upstream) &&
-              one_way(connection, connection->upstream, connection->client);
+  connection->set_idle_timeout(kRelayTimeout);
+  auto both = relay_direction(connection, connection->client, connection->upstream) &&
+              relay_direction(connection, connection->upstream, connection->client);
   co_await std::move(both);
 }
 

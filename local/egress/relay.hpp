@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "local/egress/box.hpp"
+#include "local/egress/egress_sandbox.hpp"
 
 namespace sandgate::egress {
 

@@ -29,7 +29,7 @@ Grants grants_for(const SecretGrants& secrets, std::string_view host, const std:
 }
 
 // Replaces the placeholders in the fields of one request, and counts them.
-class Placing {
+class Substitution {
  public:
   // Returns whether there were any. Inserted values are skipped, never searched for placeholders.
   bool put_into(std::string& text, const Grants& grants) {
@@ -79,18 +79,20 @@ bool has_grant_for(const SecretGrants& secrets, std::string_view host) {
                      [&](const SecretGrant& grant) { return grant.host == host; });
 }
 
-PlacedSecrets put_secrets(RequestHead& head, std::string_view host, const SecretGrants& secrets) {
-  PlacedSecrets placed;
-  if (echoes_by_purpose(head.method)) return placed;
-  Placing placing;
+SubstitutedSecrets substitute_secrets(RequestHead& head, std::string_view host,
+                                      const SecretGrants& secrets) {
+  SubstitutedSecrets substituted;
+  if (echoes_by_purpose(head.method)) return substituted;
+  Substitution substitution;
   for (HeaderField& field : head.fields) {
     const Grants grants = grants_for(secrets, host, ascii_lower(field.name));
-    if (grants.empty() || placing.put_into(field.value, grants)) continue;
-    Secret told = placing.put_into_basic(field.value, grants);
-    if (!told.empty()) placed.hidden.push_back(std::make_shared<const Needle>(std::move(told)));
+    if (grants.empty() || substitution.put_into(field.value, grants)) continue;
+    Secret told = substitution.put_into_basic(field.value, grants);
+    if (!told.empty())
+      substituted.hidden.push_back(std::make_shared<const Needle>(std::move(told)));
   }
-  placed.wrong = placing.wrong();
-  return placed;
+  substituted.wrong = substitution.wrong();
+  return substituted;
 }
 
 }  // namespace sandgate::egress

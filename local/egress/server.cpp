@@ -34,22 +34,22 @@ SecretGrants grants_from(const Json& params) {
 
 }  // namespace
 
-Server::Server(Surroundings around, Fd control, Fd listener, uid_t serve_uid)
-    : around_(std::move(around)),
-      control_(around_.loop, control.release()),
-      acceptor_(around_.loop, asio::local::stream_protocol(), listener.release()),
+Server::Server(Services services, Fd control, Fd listener, uid_t serve_uid)
+    : services_(std::move(services)),
+      control_(services_.loop, control.release()),
+      acceptor_(services_.loop, asio::local::stream_protocol(), listener.release()),
       serve_uid_(serve_uid) {}
 
-Task<void> Server::obey() {
+Task<void> Server::process_commands() {
   for (;;) {
     auto [error] = co_await control_.async_wait(asio::posix::stream_descriptor::wait_read,
                                                 asio::as_tuple(asio::use_awaitable));
-    const bool there = !error && obey_waiting();
-    if (!there) co_return around_.loop.stop();
+    const bool there = !error && process_queued();
+    if (!there) co_return services_.loop.stop();
   }
 }
 
-bool Server::obey_waiting() {
+bool Server::process_queued() {
   pollfd control{control_.native_handle(), POLLIN, 0};
   while (poll(&control, 1, 0) > 0) {
     auto message = receive_control(control.fd);
@@ -70,32 +70,32 @@ void Server::handle(ControlMessage message) {
   if (verb == "ping") return;
   const std::string id = text_of(message.body, "id");
   if (verb == "attach") attach(id, std::move(message));
-  const auto found = boxes_.find(id);
-  if (found == boxes_.end()) return;
+  const auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end()) return;
   if (verb == "policy") {
     found->second->set_policy(Policy(network_from(message.body.at("network"))));
   } else if (verb == "detach") {
     found->second->close();
-    boxes_.erase(found);
+    sandboxes_.erase(found);
   }
 }
 
 void Server::attach(const std::string& id, ControlMessage message) {
-  if (boxes_.contains(id)) return;
-  if (message.lost) return ask_again(id);
+  if (sandboxes_.contains(id)) return;
+  if (message.lost) return request_reattach(id);
   if (message.fds.size() != 5) return;
   Policy policy(network_from(message.body.at("network")));
-  auto box = std::make_shared<Box>(around_, id, text_of(message.body, "tenant"), std::move(policy),
-                                   std::move(message.fds[4]));
-  box->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
-             std::move(message.fds[3])});
-  boxes_.emplace(id, std::move(box));
+  auto sandbox = std::make_shared<EgressSandbox>(services_, id, text_of(message.body, "tenant"),
+                                                 std::move(policy), std::move(message.fds[4]));
+  sandbox->open({std::move(message.fds[0]), std::move(message.fds[1]), std::move(message.fds[2]),
+                 std::move(message.fds[3])});
+  sandboxes_.emplace(id, std::move(sandbox));
 }
 
 // This process lacks descriptors: the sandbox has no egress until the node attaches it again.
-void Server::ask_again(const std::string& id) {
+void Server::request_reattach(const std::string& id) {
   log::error("no descriptors for a sandbox's way out", {{"sandbox", id}});
-  spawn_detached(around_.loop.get_executor(), [this, id]() -> Task<void> {
+  spawn_detached(services_.loop.get_executor(), [this, id]() -> Task<void> {
     co_await sleep_for(kAgainIn);
     send_control(control_.native_handle(), {{"again", id}});
   });
@@ -109,15 +109,15 @@ Task<void> Server::listen() {
       continue;
     }
     if (!wire::is_peer(stream, serve_uid_)) continue;
-    spawn_detached(around_.loop.get_executor(),
+    spawn_detached(services_.loop.get_executor(),
                    [this, s = std::move(stream)]() mutable -> Task<void> {
-                     auto talk = converse(std::move(s));
+                     auto talk = serve_connection(std::move(s));
                      const auto outcome = co_await attempt(std::move(talk));
                    });
   }
 }
 
-Task<void> Server::converse(wire::Stream stream) {
+Task<void> Server::serve_connection(wire::Stream stream) {
   for (;;) {
     auto receiving = wire::receive(stream);
     const std::optional<Json> request = co_await std::move(receiving);
@@ -136,51 +136,52 @@ Task<void> Server::converse(wire::Stream stream) {
   }
 }
 
-Box& Server::box_of(const Json& params) {
+EgressSandbox& Server::sandbox_of(const Json& params) {
   const std::string id = text_of(params, "id");
-  // The node's order to attach it was sent before serve heard of it, but on the other socket.
-  if (!boxes_.contains(id)) obey_waiting();
-  const auto found = boxes_.find(id);
-  if (found == boxes_.end()) throw Error::not_found("sandbox", id);
+  // The node's command to attach it was sent before serve heard of it, but on the other socket.
+  if (!sandboxes_.contains(id)) process_queued();
+  const auto found = sandboxes_.find(id);
+  if (found == sandboxes_.end()) throw Error::not_found("sandbox", id);
   return *found->second;
 }
 
-Json Server::take_secrets(const Json& params) {
-  Box& box = box_of(params);
-  box.set_secrets(grants_from(params));
-  return {{"certificate", box.authority().certificate_pem()}};
+Json Server::set_secrets(const Json& params) {
+  EgressSandbox& sandbox = sandbox_of(params);
+  sandbox.set_secrets(grants_from(params));
+  return {{"certificate", sandbox.authority().certificate_pem()}};
 }
 
 Json Server::lacking_trust() const {
   Json certificates = Json::object();
-  for (const auto& [id, box] : boxes_)
-    if (box->lacks_trust()) certificates[id] = box->authority().certificate_pem();
+  for (const auto& [id, sandbox] : sandboxes_)
+    if (sandbox->lacks_trust()) certificates[id] = sandbox->authority().certificate_pem();
   return certificates;
 }
 
 // What was installed may be the authority of this process's predecessor.
-void Server::take_trust(const Json& params) {
-  Box& box = box_of(params);
-  if (box.authority().certificate_pem() == text_of(params, "certificate")) box.set_trusted();
+void Server::set_trusted(const Json& params) {
+  EgressSandbox& sandbox = sandbox_of(params);
+  if (sandbox.authority().certificate_pem() == text_of(params, "certificate"))
+    sandbox.set_trusted();
 }
 
 Json Server::answer(const Json& request) {
   const std::string verb = text_of(request, "verb");
   const Json params = request.value("params", Json::object());
-  if (verb == "set_secrets") return take_secrets(params);
+  if (verb == "set_secrets") return set_secrets(params);
   if (verb == "lacking_trust") return lacking_trust();
   if (verb == "trusted") {
-    take_trust(params);
+    set_trusted(params);
     return Json::object();
   }
   if (verb == "revisions") {
     Json revisions = Json::object();
-    for (const auto& [id, box] : boxes_) revisions[id] = box->secrets().revision;
+    for (const auto& [id, sandbox] : sandboxes_) revisions[id] = sandbox->secrets().revision;
     return revisions;
   }
   if (verb == "verdicts") {
     Json items = Json::array();
-    for (const Verdict& verdict : box_of(params).verdicts()) items.push_back(to_json(verdict));
+    for (const Verdict& verdict : sandbox_of(params).verdicts()) items.push_back(to_json(verdict));
     return items;
   }
   throw Error::invalid("/verb", "is not known");

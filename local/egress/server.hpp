@@ -3,8 +3,8 @@
 #include <memory>
 #include <string>
 
-#include "local/egress/box.hpp"
 #include "local/egress/control_channel.hpp"
+#include "local/egress/egress_sandbox.hpp"
 #include "local/node/wire.hpp"
 
 namespace sandgate::egress {
@@ -15,30 +15,30 @@ class Server {
  public:
   // `control` is the node's socket, `listener` the unix socket that serve connects to. Only root
   // and `serve_uid` may use the latter.
-  Server(Surroundings around, Fd control, Fd listener, uid_t serve_uid);
+  Server(Services services, Fd control, Fd listener, uid_t serve_uid);
 
-  // Handles the node's orders; stops the loop when the node is gone.
-  Task<void> obey();
+  // Handles the node's commands; stops the loop when the node is gone.
+  Task<void> process_commands();
   // Accepts serve's connections, forever.
   Task<void> listen();
 
  private:
-  bool obey_waiting();  // handles all queued orders; false when the node is gone
+  bool process_queued();  // handles all queued commands; false when the node is gone
   void handle(ControlMessage message);
   void attach(const std::string& id, ControlMessage message);
-  void ask_again(const std::string& id);
-  Task<void> converse(wire::Stream stream);
+  void request_reattach(const std::string& id);
+  Task<void> serve_connection(wire::Stream stream);
   Json answer(const Json& request);
-  Json take_secrets(const Json& params);
+  Json set_secrets(const Json& params);
   Json lacking_trust() const;
-  void take_trust(const Json& params);
-  Box& box_of(const Json& params);
+  void set_trusted(const Json& params);
+  EgressSandbox& sandbox_of(const Json& params);
 
-  Surroundings around_;
+  Services services_;
   asio::posix::stream_descriptor control_;
   asio::local::stream_protocol::acceptor acceptor_;
   const uid_t serve_uid_;
-  std::map<std::string, std::shared_ptr<Box>> boxes_;
+  std::map<std::string, std::shared_ptr<EgressSandbox>> sandboxes_;
 };
 
 }  // namespace sandgate::egress

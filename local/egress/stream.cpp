@@ -31,7 +31,7 @@ Task<void> PlainStream::finish() {
   co_return;
 }
 
-void PlainStream::show_breaks() {
+void PlainStream::reset_on_close() {
   boost::system::error_code ignored;
   socket_.set_option(asio::socket_base::linger(true, 0), ignored);
 }

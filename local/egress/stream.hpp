@@ -22,7 +22,7 @@ class Stream {
   virtual Task<bool> write(std::string_view bytes) = 0;  // writes all; false on failure
   virtual Task<void> finish() = 0;  // ends the sending direction
   // From now on a peer can tell from finish() that the socket is closed without it.
-  virtual void show_breaks() = 0;
+  virtual void reset_on_close() = 0;
 };
 
 class PlainStream : public Stream {
@@ -31,7 +31,7 @@ class PlainStream : public Stream {
   Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
-  void show_breaks() override;  // by a reset
+  void reset_on_close() override;  // by a reset
 
  private:
   Socket& socket_;
@@ -47,7 +47,7 @@ class TlsStream : public Stream {
   Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
-  void show_breaks() override {}  // by the lack of close_notify
+  void reset_on_close() override {}  // by the lack of close_notify
 
  private:
   asio::ssl::stream<Socket&> tls_;

@@ -1,20 +1,20 @@
 #include "local/egress/tunnel.hpp"
 
 #include "local/egress/dial.hpp"
-#include "local/egress/first_bytes.hpp"
 #include "local/egress/http_forward.hpp"
+#include "local/egress/protocol_sniffer.hpp"
 #include "local/egress/relay.hpp"
 
 namespace sandgate::egress {
 namespace {
 
-constexpr std::chrono::seconds kFirstWordsPatience{15}, kSilencePatience{600};
+constexpr std::chrono::seconds kSniffTimeout{15}, kSilenceTimeout{600};
 
 using ConnectionPtr = std::shared_ptr<Connection>;
 
 // Returns the reason to refuse a ClientHello, empty if it is fine. With `needs_name` (port 443) the
 // client must speak TLS and send a server name.
-std::string_view wrong_with(const HelloResult& result, const Target& target, bool needs_name) {
+std::string_view refusal_reason(const HelloResult& result, const Target& target, bool needs_name) {
   switch (result.state) {
     case HelloState::incomplete:
       return "ended";
@@ -33,59 +33,59 @@ std::string_view wrong_with(const HelloResult& result, const Target& target, boo
 }
 
 // Lets the connection end without a reset, so that the responses sent from here on arrive.
-void end_in_order(Connection& connection) {
+void close_gracefully(Connection& connection) {
   boost::system::error_code ignored;
   connection.client.set_option(asio::socket_base::linger(false, 0), ignored);
 }
 
 // Connects the upstream unless it is connected. On failure logs the reason and returns false.
-Task<bool> have_upstream(ConnectionPtr connection) {
+Task<bool> connect_upstream(ConnectionPtr connection) {
   if (connection->upstream.is_open()) co_return true;
   auto dialling = dial(connection, *connection->target);
   const std::string_view wrong = co_await std::move(dialling);
-  if (!wrong.empty()) note_refusal(*connection, "tcp", wrong);
-  if (wrong.empty()) end_in_order(*connection);
+  if (!wrong.empty()) log_refusal(*connection, "tcp", wrong);
+  if (wrong.empty()) close_gracefully(*connection);
   co_return wrong.empty();
 }
 
-Task<void> pass_on(ConnectionPtr connection) {
-  auto having = have_upstream(connection);
+Task<void> connect_and_relay(ConnectionPtr connection) {
+  auto having = connect_upstream(connection);
   const bool connected = co_await std::move(having);
   if (!connected) co_return;
   auto relaying = relay(connection);
   co_await std::move(relaying);
 }
 
-Task<void> turn_away(ConnectionPtr connection, Stream& client, Refusal refusal) {
-  note_refusal(*connection, "http", refusal.reason);
+Task<void> send_refusal(ConnectionPtr connection, Stream& client, Refusal refusal) {
+  log_refusal(*connection, "http", refusal.reason);
   return refuse(client, refusal.status, to_string(*connection->target), refusal.reason);
 }
 
-Refusal judge_request(const HeadResult& request, const Target& target) {
+Refusal check_request(const HeadResult& request, const Target& target) {
   if (request.state == HeadState::malformed) return {400, request.reason};
   if (!is_for(request.head, target, kHttpPort)) return {403, "other_host"};
   return {};
 }
 
-Task<void> speak_http(ConnectionPtr connection) {
-  end_in_order(*connection);
+Task<void> tunnel_http(ConnectionPtr connection) {
+  close_gracefully(*connection);
   PlainStream client(connection->client), upstream(connection->upstream);
   auto reading = read_head(client);
   Received received = co_await std::move(reading);
   if (received.result.state == HeadState::incomplete) co_return;
-  const Refusal refusal = judge_request(received.result, *connection->target);
+  const Refusal refusal = check_request(received.result, *connection->target);
   if (refusal) {
-    auto turning = turn_away(connection, client, refusal);
+    auto turning = send_refusal(connection, client, refusal);
     co_return co_await std::move(turning);
   }
-  auto dialling = have_upstream(connection);
+  auto dialling = connect_upstream(connection);
   const bool connected = co_await std::move(dialling);
   if (!connected) {
     auto refusing = refuse(client, 502, to_string(*connection->target), "unreachable");
     co_return co_await std::move(refusing);
   }
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
-                            std::move(received.rest), Mask());
+                            std::move(received.rest), Redactor());
   co_await std::move(forwarding);
 }
 
@@ -97,104 +97,105 @@ bool is_for_host(RequestHead& head, const Target& target) {
   return is_for(head, target, kHttpsPort);
 }
 
-// Checks a request and puts secrets into its head; `placed` describes them.
-Refusal judge_and_place(HeadResult& request, Connection& connection, PlacedSecrets& placed) {
+// Checks a request and puts secrets into its head; `substituted` describes them.
+Refusal check_and_substitute(HeadResult& request, Connection& connection,
+                             SubstitutedSecrets& substituted) {
   const Target& target = *connection.target;
   if (request.state == HeadState::malformed) return {400, request.reason};
   if (!is_for_host(request.head, target)) return {403, "other_host"};
-  placed = connection.box->put_secrets(request.head, target.host);
-  return {403, placed.wrong};
+  substituted = connection.sandbox->substitute_secrets(request.head, target.host);
+  return {403, substituted.wrong};
 }
 
 // Connects the upstream and its TLS. On failure logs the reason and returns false.
-Task<bool> have_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
-  auto dialling = have_upstream(connection);
+Task<bool> connect_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
+  auto dialling = connect_upstream(connection);
   const bool connected = co_await std::move(dialling);
   if (!connected) co_return false;
   auto shaking = upstream.connect(connection->target->host);
   const bool trusted = co_await std::move(shaking);
-  if (!trusted) note_refusal(*connection, "tls", "upstream_not_trusted");
+  if (!trusted) log_refusal(*connection, "tls", "upstream_not_trusted");
   co_return trusted;
 }
 
 // Forwards one request over TLS terminated here: the only place where secret values are inserted.
-Task<void> speak_for_client(ConnectionPtr connection, TlsStream& client) {
+Task<void> forward_terminated(ConnectionPtr connection, TlsStream& client) {
   auto reading = read_head(client);
   Received received = co_await std::move(reading);
   if (received.result.state == HeadState::incomplete) co_return;
-  PlacedSecrets placed;
-  const Refusal refusal = judge_and_place(received.result, *connection, placed);
+  SubstitutedSecrets substituted;
+  const Refusal refusal = check_and_substitute(received.result, *connection, substituted);
   if (refusal) {
-    auto turning = turn_away(connection, client, refusal);
+    auto turning = send_refusal(connection, client, refusal);
     co_return co_await std::move(turning);
   }
-  TlsStream upstream(connection->upstream, connection->box->around().upstream_tls);
-  auto dialling = have_tls_upstream(connection, upstream);
+  TlsStream upstream(connection->upstream, connection->sandbox->services().upstream_tls);
+  auto dialling = connect_tls_upstream(connection, upstream);
   const bool connected = co_await std::move(dialling);
   if (!connected) {
     auto refusing = refuse(client, 502, to_string(*connection->target), "unreachable");
     co_return co_await std::move(refusing);
   }
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
-                            std::move(received.rest), Mask(std::move(placed.hidden)));
+                            std::move(received.rest), Redactor(std::move(substituted.hidden)));
   co_await std::move(forwarding);
 }
 
-Task<void> end_tls_here(ConnectionPtr connection) {
-  end_in_order(*connection);
+Task<void> terminate_tls(ConnectionPtr connection) {
+  close_gracefully(*connection);
   TlsStream client(connection->client,
-                   connection->box->authority().context_for(connection->target->host));
+                   connection->sandbox->authority().context_for(connection->target->host));
   auto shaking = client.accept();
   const bool ok = co_await std::move(shaking);
-  if (!ok) co_return note_refusal(*connection, "tls", "handshake_failed");
-  auto speaking = speak_for_client(connection, client);
+  if (!ok) co_return log_refusal(*connection, "tls", "handshake_failed");
+  auto speaking = forward_terminated(connection, client);
   co_await std::move(speaking);
 }
 
-Task<void> speak_tls(ConnectionPtr connection, bool needs_name) {
-  auto peeking = peek_hello(connection->client);
+Task<void> tunnel_tls(ConnectionPtr connection, bool needs_name) {
+  auto peeking = peek_client_hello(connection->client);
   const HelloResult hello = co_await std::move(peeking);
-  const auto wrong = wrong_with(hello, *connection->target, needs_name);
-  if (!wrong.empty()) co_return note_refusal(*connection, "tls", wrong);
+  const auto wrong = refusal_reason(hello, *connection->target, needs_name);
+  if (!wrong.empty()) co_return log_refusal(*connection, "tls", wrong);
   const bool here =
-      needs_name && has_grant_for(connection->box->secrets(), connection->target->host);
-  auto going_on = here ? end_tls_here(connection) : pass_on(connection);
+      needs_name && has_grant_for(connection->sandbox->secrets(), connection->target->host);
+  auto going_on = here ? terminate_tls(connection) : connect_and_relay(connection);
   co_await std::move(going_on);
 }
 
-Task<void> speak_other(ConnectionPtr connection) {
-  auto having = have_upstream(connection);
+Task<void> tunnel_sniffed(ConnectionPtr connection) {
+  auto having = connect_upstream(connection);
   const bool connected = co_await std::move(having);
   if (!connected) co_return;
-  connection->touch(kSilencePatience);
-  auto peeking = peek_first_words(connection->client, connection->upstream);
-  const FirstWords words = co_await std::move(peeking);
-  connection->touch(kFirstWordsPatience);
-  if (words == FirstWords::tls) {
-    auto speaking = speak_tls(connection, false);
+  connection->set_idle_timeout(kSilenceTimeout);
+  auto peeking = sniff_protocol(connection->client, connection->upstream);
+  const SniffedProtocol words = co_await std::move(peeking);
+  connection->set_idle_timeout(kSniffTimeout);
+  if (words == SniffedProtocol::tls) {
+    auto speaking = tunnel_tls(connection, false);
     co_await std::move(speaking);
-  } else if (words == FirstWords::http) {
-    auto speaking = speak_http(connection);
+  } else if (words == SniffedProtocol::http) {
+    auto speaking = tunnel_http(connection);
     co_await std::move(speaking);
   } else {
-    auto passing = pass_on(connection);
+    auto passing = connect_and_relay(connection);
     co_await std::move(passing);
   }
 }
 
 }  // namespace
 
-void note_refusal(Connection& connection, std::string_view way, std::string_view reason) {
-  connection.box->note(to_string(*connection.target), way, false, reason);
+void log_refusal(Connection& connection, std::string_view way, std::string_view reason) {
+  connection.sandbox->log_verdict(to_string(*connection.target), way, false, reason);
 }
 
 Task<void> tunnel(ConnectionPtr connection) {
-  connection->touch(kFirstWordsPatience);
+  connection->set_idle_timeout(kSniffTimeout);
   const Target& target = *connection->target;
-  if (!target.is_name()) return pass_on(connection);
-  if (target.port == kHttpsPort) return speak_tls(connection, true);
-  if (target.port == kHttpPort) return speak_http(connection);
-  return speak_other(connection);
+  if (!target.is_name()) return connect_and_relay(connection);
+  if (target.port == kHttpsPort) return tunnel_tls(connection, true);
+  if (target.port == kHttpPort) return tunnel_http(connection);
+  return tunnel_sniffed(connection);
 }
 
 }  // namespace sandgate::egress

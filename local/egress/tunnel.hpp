@@ -2,7 +2,7 @@
 #include <memory>
 #include <string_view>
 
-#include "local/egress/box.hpp"
+#include "local/egress/egress_sandbox.hpp"
 
 namespace sandgate::egress {
 
@@ -16,7 +16,7 @@ struct Refusal {
   explicit operator bool() const { return !reason.empty(); }
 };
 // Logs a refusal of the connection's target; `way` is tcp, tls, http or connect.
-void note_refusal(Connection& connection, std::string_view way, std::string_view reason);
+void log_refusal(Connection& connection, std::string_view way, std::string_view reason);
 
 // Connects a connection to its target, which the policy has allowed, and relays until one side
 // ends. If the target is a host name, TLS and HTTP must name it, too: on ports 443 and 80 this is

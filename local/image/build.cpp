@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes kBuildPatience{60};
+constexpr std::chrono::minutes kBuildTimeout{60};
 constexpr int kNoSuchProgram = 127;  // exit code of unshare for a missing program
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
@@ -104,11 +104,11 @@ void clean_tree(const std::string& tree, const std::string& suite) {
 }
 
 // The list of packages for mmdebstrap. Names are validated, as they go on its command line.
-std::string packages_of(const BuildOrder& order) {
+std::string packages_of(const BuildRequest& request) {
   static const std::regex kPackage("[a-z0-9][a-z0-9+.-]*"), kSuite("[a-z]+");
-  if (!std::regex_match(order.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
+  if (!std::regex_match(request.suite, kSuite)) throw Error::invalid("/suite", "is not a suite");
   std::string packages = kPackages;
-  for (const std::string& package : order.extra_packages) {
+  for (const std::string& package : request.extra_packages) {
     if (!std::regex_match(package, kPackage)) throw Error::invalid("/packages", "is not a package");
     packages += "," + package;
   }
@@ -130,18 +130,18 @@ void prepare_tree(const std::string& tree, const ImageConfig& config) {
   put_file(tree + "/etc/resolv.conf", "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n");
 }
 
-ImageInfo build_image(ImageStore& store, const BuildOrder& order,
+ImageInfo build_image(ImageStore& store, const BuildRequest& request,
                       std::function<void(std::string_view)> progress) {
-  if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
-  const std::string packages = packages_of(order);
+  if (!is_image_name(request.name)) throw Error::invalid("/name", "is not an image name");
+  const std::string packages = packages_of(request);
   const Draft draft(store);
   std::string tree = draft.below("tree"), last;
   progress("installing Debian packages");
   // mmdebstrap mounts into the tree. Its own mount namespace removes these mounts however it ends.
   int code = run_program(
       {"unshare", "--mount", "mmdebstrap", "--mode=root", "--variant=minbase", "--skip=output/dev",
-       "--aptopt=Apt::Install-Recommends false", "--include=" + packages, order.suite, tree},
-      kBuildPatience, [&](const std::string& line) {
+       "--aptopt=Apt::Install-Recommends false", "--include=" + packages, request.suite, tree},
+      kBuildTimeout, [&](const std::string& line) {
         last = line;
         progress(line);
       });
@@ -151,11 +151,11 @@ ImageInfo build_image(ImageStore& store, const BuildOrder& order,
                                             : "mmdebstrap failed: " + last);
   }
   ImageInfo info;
-  info.name = order.name;
+  info.name = request.name;
   info.created_at = SystemClock().now();
   info.config.env = {{"LANG", "C.UTF-8"},
                      {"PATH", "/usr/local/bin:/usr/bin:/bin:/usr/local/sbin:/usr/sbin:/sbin"}};
-  clean_tree(tree, order.suite);
+  clean_tree(tree, request.suite);
   prepare_tree(tree, info.config);
   progress("computing the image's digest");
   info = store.add(info, tree);

@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-struct BuildOrder {
+struct BuildRequest {
   std::string name = "debian-12";
   std::string suite = "bookworm";
   std::vector<std::string> extra_packages;  // in addition to the usual set
@@ -17,13 +17,13 @@ struct BuildOrder {
 // machine's apt sources; the image itself is configured for Debian's public mirror.
 // Throws Error: unavailable with the tool's last line when it fails; invalid for a malformed name,
 // suite or package.
-ImageInfo build_image(ImageStore& store, const BuildOrder& order,
+ImageInfo build_image(ImageStore& store, const BuildRequest& request,
                       std::function<void(std::string_view)> progress);
 
 // Prepares a file tree to be run as a sandbox: adds the account config.user unless /etc/passwd has
 // it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws
 // Error(invalid) if one of /etc, /dev, /proc, /sys, /tmp and /home is not a directory. Follows
-// symlinks: use it on a trusted tree only, or with "" inside in_tree().
+// symlinks: use it on a trusted tree only, or with "" inside run_in_chroot().
 void prepare_tree(const std::string& tree, const ImageConfig& config);
 
 }  // namespace sandgate

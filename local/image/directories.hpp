@@ -10,7 +10,7 @@ inline constexpr int kMaxDepth = 256;
 bool is_too_deep(const std::filesystem::path& path);
 
 // Makes a directory and its parents, including missing targets of symlinks on the way, as container
-// runtimes do. Call it inside a tree's own root (see in_tree()), which confines the symlinks.
+// runtimes do. Call it inside a tree's own root (see run_in_chroot()), which confines the symlinks.
 // Throws std::filesystem::filesystem_error, also beyond kMaxDepth.
 void make_directories(const std::filesystem::path& path);
 

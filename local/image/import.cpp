@@ -13,17 +13,17 @@
 #include "local/image/build.hpp"
 #include "local/image/directories.hpp"
 #include "local/image/draft.hpp"
-#include "local/image/in_tree.hpp"
 #include "local/image/layer.hpp"
 #include "local/image/oci_layout.hpp"
 #include "local/image/program.hpp"
+#include "local/image/run_in_chroot.hpp"
 
 namespace sandgate {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::minutes kPullPatience{30};
+constexpr std::chrono::minutes kPullTimeout{30};
 constexpr int kNotFound = 127;
 constexpr const char* kDefaultPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -116,16 +116,16 @@ void make_workdir(ImageConfig& config) {
 
 void unpack_layers(const OciLayout& layout, const std::string& tree,
                    const ImportProgress& progress) {
-  UnpackRoom room;
+  UnpackBudget budget;
   for (size_t i = 0; i < layout.layers(); ++i) {
     progress("unpacking layer " + std::to_string(i + 1) + " of " + std::to_string(layout.layers()));
     const Fd layer = layout.open_layer(i);
-    const std::string left = in_tree(tree, [&] {
-      apply_layer(layer.get(), room);
-      return std::to_string(room.bytes) + " " + std::to_string(room.entries) + " " +
-             std::to_string(room.names);
+    const std::string left = run_in_chroot(tree, [&] {
+      apply_layer(layer.get(), budget);
+      return std::to_string(budget.bytes) + " " + std::to_string(budget.entries) + " " +
+             std::to_string(budget.names);
     });
-    std::istringstream(left) >> room.bytes >> room.entries >> room.names;
+    std::istringstream(left) >> budget.bytes >> budget.entries >> budget.names;
   }
 }
 
@@ -143,7 +143,7 @@ ImageInfo import_layout(ImageStore& store, const std::string& name, const OciLay
   config.env = layout.config().env;
   config.env.try_emplace("PATH", kDefaultPath);
   config.workdir = layout.config().workdir;
-  const std::string prepared = in_tree(tree, [&] {
+  const std::string prepared = run_in_chroot(tree, [&] {
     umask(022);
     choose_account(layout.config().user, config);
     prepare_tree("", config);
@@ -171,29 +171,31 @@ ImageInfo import_image(ImageStore& store, const std::string& name, const std::st
   return import_layout(store, name, OciLayout(layout), draft, progress);
 }
 
-ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProgress& progress) {
+ImageInfo pull_image(ImageStore& store, const PullRequest& request,
+                     const ImportProgress& progress) {
   static const std::regex kReference("[A-Za-z0-9][A-Za-z0-9._:/@-]{0,510}");
-  if (!std::regex_match(order.reference, kReference))
+  if (!std::regex_match(request.reference, kReference))
     throw Error::invalid("/reference", "is not an image reference");
-  if (!is_image_name(order.name)) throw Error::invalid("/name", "is not an image name");
+  if (!is_image_name(request.name)) throw Error::invalid("/name", "is not an image name");
   const Draft draft(store);
   const std::string layout = draft.below("layout");
   // The limit of file size keeps one blob from filling the disk.
   std::vector<std::string> words = {
       "prlimit", "--fsize=34359738368", "skopeo", "copy", "--override-os",
       "linux",   "--retry-times",       "2"};
-  if (order.plain_http) words.push_back("--src-tls-verify=false");
-  if (!order.credentials.empty()) words.insert(words.end(), {"--src-authfile", order.credentials});
-  words.insert(words.end(), {"docker://" + order.reference, "oci:" + layout + ":image"});
+  if (request.plain_http) words.push_back("--src-tls-verify=false");
+  if (!request.credentials.empty())
+    words.insert(words.end(), {"--src-authfile", request.credentials});
+  words.insert(words.end(), {"docker://" + request.reference, "oci:" + layout + ":image"});
   std::string last;
-  const int code = run_program(words, kPullPatience, [&](const std::string& line) {
+  const int code = run_program(words, kPullTimeout, [&](const std::string& line) {
     last = line;
     progress(line);
   });
   if (code == kNotFound)
     throw Error(ErrorCode::unavailable, "skopeo is not installed: apt-get install skopeo");
   if (code != 0) throw Error(ErrorCode::unavailable, "skopeo failed: " + last);
-  return import_layout(store, order.name, OciLayout(layout), draft, progress);
+  return import_layout(store, request.name, OciLayout(layout), draft, progress);
 }
 
 }  // namespace sandgate

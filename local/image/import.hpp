@@ -16,7 +16,7 @@ using ImportProgress = std::function<void(std::string_view)>;
 ImageInfo import_image(ImageStore& store, const std::string& name, const std::string& path,
                        const ImportProgress& progress);
 
-struct PullOrder {
+struct PullRequest {
   std::string name;
   std::string reference;  // host/path:tag or host/path@digest, as for docker pull
   bool plain_http = false;  // allows registries without TLS or with an untrusted certificate
@@ -26,6 +26,6 @@ struct PullOrder {
 // Pulls the image with skopeo, in at most 30 minutes, then imports it as import_image() does.
 // Throws Error: unavailable with the program's last line when it fails, timeout, and as
 // import_image().
-ImageInfo pull_image(ImageStore& store, const PullOrder& order, const ImportProgress& progress);
+ImageInfo pull_image(ImageStore& store, const PullRequest& request, const ImportProgress& progress);
 
 }  // namespace sandgate

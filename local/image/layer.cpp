@@ -53,12 +53,12 @@ fs::path inner_path(const char* raw) {
 
 class Layer {
  public:
-  Layer(archive* in, UnpackRoom& room) : in_(in), room_(room) {}
+  Layer(archive* in, UnpackBudget& budget) : in_(in), budget_(budget) {}
 
   void apply(archive_entry* entry) {
     const fs::path path = inner_path(archive_entry_pathname(entry));
-    room_.names -= static_cast<int64_t>(path.native().size());
-    if (--room_.entries < 0 || room_.names < 0) refuse(path, "is one too many");
+    budget_.names -= static_cast<int64_t>(path.native().size());
+    if (--budget_.entries < 0 || budget_.names < 0) refuse(path, "is one too many");
     if (path == "/") return;
     const std::string name = path.filename();
     // Symlinks cannot lead out, because the tree is the root directory.
@@ -129,8 +129,8 @@ class Layer {
 
   // Holes count as bytes, because computing the digest reads them.
   void write_file(const fs::path& path, int64_t length) {
-    if (length < 0 || length > room_.bytes) refuse(path, "is too large");
-    room_.bytes -= length;
+    if (length < 0 || length > budget_.bytes) refuse(path, "is too large");
+    budget_.bytes -= length;
     Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) refuse_errno(path);
     const void* bytes = nullptr;
@@ -169,13 +169,13 @@ class Layer {
   }
 
   archive* in_;
-  UnpackRoom& room_;
+  UnpackBudget& budget_;
   std::set<std::string> brought_;  // a fs::path would take kilobytes
 };
 
 }  // namespace
 
-void apply_layer(int archive_file, UnpackRoom& room) {
+void apply_layer(int archive_file, UnpackBudget& budget) {
   setlocale(LC_CTYPE, "C.UTF-8");  // lets libarchive read UTF-8 names; affects this child only
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
                                                                   archive_read_free);
@@ -185,7 +185,7 @@ void apply_layer(int archive_file, UnpackRoom& room) {
   archive_read_support_format_empty(in.get());
   if (archive_read_open_fd(in.get(), archive_file, kReadBytes) != ARCHIVE_OK)
     throw Error(ErrorCode::invalid, "a layer is not an archive");
-  Layer layer(in.get(), room);
+  Layer layer(in.get(), budget);
   for (;;) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(in.get(), &entry);

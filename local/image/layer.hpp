@@ -4,17 +4,17 @@
 namespace sandgate {
 
 // The remaining limits on an image's unpacked size; each layer is subtracted from them.
-struct UnpackRoom {
+struct UnpackBudget {
   int64_t bytes = int64_t{32} << 30;
   int64_t entries = 1'000'000;
   int64_t names = 256 << 20;  // bytes of all their paths, which are kept in memory
 };
 
 // Applies a layer, a tar archive (plain, gzip or zstd), to the file tree at the root directory. To
-// be called inside in_tree(). Whiteouts remove files of earlier layers. Owners and modes are kept,
-// extended attributes are dropped. Devices below /dev are skipped, as sandboxes have their own.
-// Throws Error(invalid) for a damaged layer, names with "..", other devices, hard links to missing
-// files, and a layer that exceeds `room`.
-void apply_layer(int archive_file, UnpackRoom& room);
+// be called inside run_in_chroot(). Whiteouts remove files of earlier layers. Owners and modes are
+// kept, extended attributes are dropped. Devices below /dev are skipped, as sandboxes have their
+// own. Throws Error(invalid) for a damaged layer, names with "..", other devices, hard links to
+// missing files, and a layer that exceeds `budget`.
+void apply_layer(int archive_file, UnpackBudget& budget);
 
 }  // namespace sandgate

@@ -7,8 +7,8 @@
 #include <memory>
 #include <regex>
 
-#include "local/image/in_tree.hpp"
 #include "local/image/oci_layout.hpp"
+#include "local/image/run_in_chroot.hpp"
 
 namespace sandgate {
 namespace {
@@ -16,15 +16,15 @@ namespace {
 constexpr int64_t kMaxArchive = int64_t{32} << 30;
 constexpr int kMaxFiles = 4096;
 
-// Subtracts the written bytes from `room`.
-void write_member(archive* in, const std::string& path, int64_t& room) {
+// Subtracts the written bytes from `budget`.
+void write_member(archive* in, const std::string& path, int64_t& budget) {
   Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   if (!file) throw Error(ErrorCode::invalid, "the archive has a file twice");
   std::vector<char> buffer(1 << 18);
   for (;;) {
     const la_ssize_t got = archive_read_data(in, buffer.data(), buffer.size());
     if (got == 0) return;
-    if (got < 0 || (room -= got) < 0)
+    if (got < 0 || (budget -= got) < 0)
       throw Error(ErrorCode::invalid, "the archive is damaged or too large");
     if (write(file.get(), buffer.data(), static_cast<size_t>(got)) != got)
       throw Error(ErrorCode::unavailable, "the image store's disk is full");
@@ -41,7 +41,7 @@ void unpack_here(int archive_file) {
   if (archive_read_open_fd(in.get(), archive_file, 1 << 18) != ARCHIVE_OK)
     throw Error(ErrorCode::invalid, "it is not an archive");
   archive_entry* entry = nullptr;
-  int64_t room = kMaxArchive;
+  int64_t budget = kMaxArchive;
   for (int files = 0;; ++files) {
     const int result = archive_read_next_header(in.get(), &entry);
     if (result == ARCHIVE_EOF) return;
@@ -52,7 +52,7 @@ void unpack_here(int archive_file) {
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
         !std::regex_match(name, kName))
       continue;  // directories and other members are not part of the image
-    write_member(in.get(), "/" + name, room);
+    write_member(in.get(), "/" + name, budget);
   }
 }
 
@@ -63,7 +63,7 @@ void unpack_oci_archive(const std::string& archive_path, const std::string& dire
   const Fd file(open(archive_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw Error(ErrorCode::invalid, archive_path + " cannot be read");
   std::filesystem::create_directories(directory + "/blobs/sha256");
-  in_tree(directory, [&] {
+  run_in_chroot(directory, [&] {
     unpack_here(file.get());
     return std::string();
   });

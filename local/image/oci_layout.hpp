@@ -44,7 +44,7 @@ class OciLayout {
 };
 
 // Unpacks an OCI archive (a layout as tar) into an empty directory; takes only regular files with
-// names of a layout. Throws Error(invalid). Forks, see in_tree().
+// names of a layout. Throws Error(invalid). Forks, see run_in_chroot().
 void unpack_oci_archive(const std::string& archive_path, const std::string& directory);
 
 }  // namespace sandgate

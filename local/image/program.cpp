@@ -96,7 +96,7 @@ bool has_ended(pid_t pid, std::chrono::steady_clock::time_point until, int& stat
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& arguments, std::chrono::seconds patience,
+int run_program(const std::vector<std::string>& arguments, std::chrono::seconds timeout,
                 const std::function<void(const std::string&)>& line) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
@@ -104,7 +104,7 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   const pid_t pid = start_program(arguments, out.get());
   out.reset();
   Lines lines(line);
-  const auto until = std::chrono::steady_clock::now() + patience;
+  const auto until = std::chrono::steady_clock::now() + timeout;
   bool in_time = false;
   int status = 0;
   try {

@@ -32,7 +32,7 @@ struct CgroupUsage {
   int64_t cpu_micros = 0, memory_bytes = 0, processes = 0;
 };
 
-struct SocketUse {
+struct SocketUsage {
   int64_t held = 0, limit = 0;
   int64_t excess() const { return limit > 0 && held > limit ? held - limit : 0; }
 };
@@ -52,7 +52,7 @@ class CgroupTree {
   // Bytes of buffers that the group's sockets hold, and its limit for them, 0 without one (version
   // 2, where they count as the group's memory). The kernel grants every connection a page or two
   // regardless of the limit.
-  virtual SocketUse socket_use(const std::vector<std::string>&) const { return {}; }
+  virtual SocketUsage socket_usage(const std::vector<std::string>&) const { return {}; }
   // Bytes of unreclaimable kernel objects for which all groups together are charged, no more than
   // that; 0 where it is unknown (version 1).
   virtual int64_t charged_slab() const { return 0; }
@@ -64,13 +64,13 @@ class CgroupTree {
 };
 
 // Deleter that removes the parent group with the tree, also when the node's start fails.
-struct CgroupTreeEnd {
+struct CgroupTreeDeleter {
   void operator()(CgroupTree* tree) const {
     tree->remove_if_empty();
     delete tree;
   }
 };
-using OwnedCgroupTree = std::unique_ptr<CgroupTree, CgroupTreeEnd>;
+using OwnedCgroupTree = std::unique_ptr<CgroupTree, CgroupTreeDeleter>;
 
 // Opens a version 2 tree if the node can delegate cpu, memory and pids there, else version 1, else
 // a tree without limits whose support() says why. `name` is the parent group's name, one per node.

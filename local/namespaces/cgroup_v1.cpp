@@ -86,7 +86,7 @@ class CgroupV1 : public CgroupTree {
   }
 
   // The kernel counts the buffers of other protocols there, too.
-  SocketUse socket_use(const std::vector<std::string>& directories) const override {
+  SocketUsage socket_usage(const std::vector<std::string>& directories) const override {
     for (const std::string& directory : directories) {
       const int64_t held = read_cgroup_number(directory, "memory.kmem.tcp.usage_in_bytes");
       if (held > 0) return {held, read_cgroup_number(directory, "memory.kmem.tcp.limit_in_bytes")};

@@ -64,7 +64,7 @@ class CgroupV2 : public CgroupTree {
     return directories.empty() ? 0 : slab_of(directories.front());
   }
 
-  SocketUse socket_use(const std::vector<std::string>& directories) const override {
+  SocketUsage socket_usage(const std::vector<std::string>& directories) const override {
     if (directories.empty()) return {};
     return {stat_value(read_cgroup_file(directories.front(), "memory.stat"), "sock"), 0};
   }

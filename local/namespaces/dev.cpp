@@ -7,9 +7,9 @@
 
 #include <string>
 
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -76,14 +76,14 @@ void mount_dev_parts(const LaunchSpec& spec, int root) {
   devpts.set("mode", "0620");
   if (!spec.single_id) devpts.set("gid", "5");
   // All devpts instances share one limit of the machine, so each sandbox gets a limit of its own.
-  if (stands(spec, "terminals")) devpts.set("max", kMaxTerminals);
+  if (is_applied(spec, "terminals")) devpts.set("max", kMaxTerminals);
   Fd pts = devpts.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
   attach_mount(pts.get(), open_below(root, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());
 
   NewFilesystem tmpfs("tmpfs");
   tmpfs.set("size", std::to_string(spec.shm_bytes).c_str());
   // Each may have two access control lists, for which no control group is charged.
-  if (stands(spec, "shm_inodes")) tmpfs.set("nr_inodes", "2048");
+  if (is_applied(spec, "shm_inodes")) tmpfs.set("nr_inodes", "2048");
   tmpfs.set("mode", "1777");
   Fd shm = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
   attach_mount(shm.get(), open_below(root, "dev/shm", O_PATH | O_DIRECTORY, "/dev/shm").get());

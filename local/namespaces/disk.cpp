@@ -52,7 +52,7 @@ void make_file_system(const std::string& path, const std::string& layers, uint64
 }  // namespace
 
 DiskStore::DiskStore(std::string directory)
-    : directory_(std::move(directory)), spares_(directory_ + "/spare") {
+    : directory_(std::move(directory)), recycled_files_(directory_ + "/spare") {
   std::filesystem::create_directories(directory_ + "/templates");
 }
 
@@ -83,7 +83,7 @@ int DiskStore::open_template(uint64_t bytes) {
 
 Fd DiskStore::create(const std::string& id) {
   const std::string path = image_path(id);
-  if (Fd spare = spares_.take(path)) return spare;
+  if (Fd spare = recycled_files_.take(path)) return spare;
   return check_fd(open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600),
                   "make disk image");
 }
@@ -98,7 +98,7 @@ Fd DiskStore::open_image(const std::string& id) const {
 
 void DiskStore::remove(const std::string& id) {
   const std::string path = image_path(id);
-  if (!spares_.put(path)) unlink(path.c_str());
+  if (!recycled_files_.put(path)) unlink(path.c_str());
 }
 
 void DiskStore::rename(const std::string& id, const std::string& to) {

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "local/fd.hpp"
-#include "local/namespaces/spare_files.hpp"
+#include "local/namespaces/recycled_files.hpp"
 
 namespace sandgate {
 
@@ -28,7 +28,7 @@ class DiskStore {
   Fd open_image(const std::string& id) const;  // for reading; throws StepError
   void remove(const std::string& id);  // absent: nothing happens
   void rename(const std::string& id, const std::string& to);  // throws StepError
-  void drop_unused() { spares_.drop_unused(); }  // see SpareFiles
+  void drop_unused() { recycled_files_.drop_unused(); }  // see RecycledFiles
   std::vector<std::string> list() const;  // ids that have an image
   int64_t used_bytes(const std::string& id) const;  // allocated on the host's disk; 0 if absent
 
@@ -40,7 +40,7 @@ class DiskStore {
   int open_template(uint64_t bytes);
 
   const std::string directory_;
-  SpareFiles spares_;
+  RecycledFiles recycled_files_;
   std::mutex mutex_;  // guards templates_ and the creation of template files
   std::map<uint64_t, Fd> templates_;
 };

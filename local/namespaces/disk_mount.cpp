@@ -30,7 +30,7 @@ LoopDevice attach_loop(int image_file) {
   throw StepError("configure loop device", EBUSY);
 }
 
-void follow_size(const LoopDevice& loop) {
+void update_size(const LoopDevice& loop) {
   check(ioctl(loop.device.get(), LOOP_SET_CAPACITY), "size loop device");
 }
 

@@ -16,7 +16,7 @@ struct LoopDevice {
 LoopDevice attach_loop(int image_file);
 
 // Updates the device to its file's current size. Nothing may have been read beyond the old size.
-void follow_size(const LoopDevice& loop);
+void update_size(const LoopDevice& loop);
 
 // Mounts the ext4 file system of an attached disk, detached: nosuid, nodev.
 Fd mount_disk(const LoopDevice& loop);

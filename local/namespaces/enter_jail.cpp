@@ -9,6 +9,7 @@
 #include "local/namespaces/capabilities.hpp"
 #include "local/namespaces/dev.hpp"
 #include "local/namespaces/disk_mount.hpp"
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/landlock.hpp"
@@ -19,7 +20,6 @@
 #include "local/namespaces/seccomp_install.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -51,9 +51,9 @@ void settle_namespaces(const LaunchSpec& spec) {
   become_inner_root(spec.single_id);
   check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
   check(setdomainname("", 0), "setdomainname");
-  if (!stands(spec, "network")) return;
+  if (!is_applied(spec, "network")) return;
   bring_loopback_up();
-  bound_uncounted(spec);
+  limit_network_buffers(spec);
 }
 
 void build_root(const LaunchSpec& spec) {
@@ -76,7 +76,7 @@ void close_descriptors(const LaunchSpec& spec) {
   null.reset();
   check(close_range(kSpecFd, kSpecFd, 0), "close descriptors");
   check(close_range(kImageFd, kImageFd, 0), "close descriptors");
-  if (stands(spec, "descriptors"))
+  if (is_applied(spec, "descriptors"))
     check(close_range(kFilterArgumentsFd + 1, ~0U, 0), "close descriptors");
 }
 
@@ -86,20 +86,20 @@ Fd enter_jail(const LaunchSpec& spec) {
   wait_for_go();
   settle_namespaces(spec);
   build_root(spec);
-  if (stands(spec, "limits")) apply_rlimits(spec.disk_bytes);
+  if (is_applied(spec, "limits")) apply_rlimits(spec.disk_bytes);
   close_descriptors(spec);
   join_own_keyring();
-  if (stands(spec, "no_new_privs")) forbid_new_privileges();
-  set_dumpable(!stands(spec, "dumpable"));
-  if (stands(spec, "capabilities")) drop_capabilities();
-  if (stands(spec, "landlock")) restrict_with_landlock();
-  Fd gate_requests;
-  if (stands(spec, "seccomp")) {
+  if (is_applied(spec, "no_new_privs")) forbid_new_privileges();
+  set_dumpable(!is_applied(spec, "dumpable"));
+  if (is_applied(spec, "capabilities")) drop_capabilities();
+  if (is_applied(spec, "landlock")) restrict_with_landlock();
+  Fd seccomp_notifications;
+  if (is_applied(spec, "seccomp")) {
     install_seccomp(kFilterArgumentsFd);
-    gate_requests = install_asking_seccomp(kFilterCallsFd);
+    seccomp_notifications = install_notifying_seccomp(kFilterCallsFd);
   }
   check(close_range(kFilterCallsFd, kFilterArgumentsFd, 0), "close filters");
-  return gate_requests;
+  return seccomp_notifications;
 }
 
 }  // namespace sandgate

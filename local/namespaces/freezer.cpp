@@ -40,11 +40,11 @@ Freezer freezer_of(const std::vector<std::string>& directories) {
 
 }  // namespace
 
-bool freeze(const std::vector<std::string>& directories, std::chrono::milliseconds patience) {
+bool freeze(const std::vector<std::string>& directories, std::chrono::milliseconds timeout) {
   using namespace std::chrono_literals;
   const Freezer freezer = freezer_of(directories);
   if (!freezer.exists()) throw StepError("find the freezer", ENOTSUP);
-  const auto limit = std::chrono::steady_clock::now() + patience;
+  const auto limit = std::chrono::steady_clock::now() + timeout;
   freezer.stop();
   for (auto pause = 50us; !freezer.stands_still();
        pause = std::min<std::chrono::microseconds>(pause * 2, 2ms)) {

@@ -14,7 +14,8 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&));
 // Called first in the new process: builds its root, then gives up all privileges. Afterwards the
 // process is pid 1, uid 0 of its own user namespace, with the agent's few capabilities, Landlock,
 // the seccomp filters and the descriptors kListenerFd and kReportFd. Returns the seccomp
-// notification descriptor for the agent's Gate; empty if calls are not guarded. Throws StepError.
+// notification descriptor for the agent's SyscallLimiter; empty if calls are not guarded. Throws
+// StepError.
 Fd enter_jail(const LaunchSpec& spec);
 
 // Sends a report over kReportFd, with a descriptor unless `with_fd` is -1. Throws StepError.

@@ -9,9 +9,9 @@
 #include <string>
 
 #include "local/agent/agent.hpp"
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/namespaces/wall.hpp"
 #include "local/namespaces/zygote_process.hpp"
 
 namespace sandgate {
@@ -38,21 +38,21 @@ void report_failure(const std::exception& failure) {
 
 void run_inside(const LaunchSpec& spec) {
   try {
-    Fd gate_requests = enter_jail(spec);
+    Fd seccomp_notifications = enter_jail(spec);
     send_report({LaunchReport::Kind::ready, 0, "", 0});
     close(kReportFd);
     agent::AgentSettings settings;
     settings.listener = kListenerFd;
-    settings.gate_requests = gate_requests.release();
+    settings.seccomp_notifications = seccomp_notifications.release();
     settings.account = {spec.user, spec.uid, spec.gid, spec.home};
     settings.env = spec.env;
     settings.workdir = spec.workdir;
     settings.single_id = spec.single_id;
     settings.allow_root = spec.allow_root;
     settings.awaits_owner = spec.awaits_owner;
-    if (!stands(spec, "capabilities")) settings.root_capabilities = ~uint64_t{0};
-    settings.no_new_privileges = stands(spec, "no_new_privs");
-    settings.dumpable = !stands(spec, "dumpable");
+    if (!is_applied(spec, "capabilities")) settings.root_capabilities = ~uint64_t{0};
+    settings.no_new_privileges = is_applied(spec, "no_new_privs");
+    settings.dumpable = !is_applied(spec, "dumpable");
     _exit(agent::run_agent(std::move(settings)));
   } catch (const std::exception& failure) {
     report_failure(failure);
@@ -68,7 +68,7 @@ int launch() {
     // Without privileges, a non-dumpable launcher could not write its child's id map. The child
     // makes itself non-dumpable later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
-    if (stands(spec, "descriptors"))
+    if (is_applied(spec, "descriptors"))
       check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
             "close descriptors");
     start_jailed(spec, run_inside);

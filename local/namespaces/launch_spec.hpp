@@ -16,7 +16,7 @@ enum LaunchFd : int {
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
   kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
-  kNurseryFd = 10,  // network namespace, or /dev/null when there is none
+  kParentNetnsFd = 10,  // network namespace, or /dev/null when there is none
   kFirstCgroup = 11,
 };
 
@@ -35,7 +35,7 @@ struct LaunchSpec {
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
   int cgroup_fds = 0;
-  bool has_nursery = false;  // kNurseryFd is a network namespace, see make_nursery()
+  bool has_parent_netns = false;  // kParentNetnsFd is a network namespace, see make_parent_netns()
   bool cpu_is_limited = false;  // by its group, so raising the agent's priority affects only it
   std::map<std::string, std::string> env;
   bool allow_root = false;

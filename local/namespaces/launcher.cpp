@@ -15,9 +15,9 @@
 
 #include "gateway/core/files.hpp"
 #include "local/fd_passing.hpp"
-#include "local/namespaces/handover.hpp"
-#include "local/namespaces/nursery.hpp"
+#include "local/namespaces/parent_netns.hpp"
 #include "local/namespaces/pidfd.hpp"
+#include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -41,8 +41,8 @@ Fd sealed_copy(const std::string& path) {
   check(fchmod(copy.get(), 0500), "launcher mode");
   check(fcntl(copy.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
         "seal launcher");
-  // Below kAboveTargets, a descriptor given to the child could overwrite it before it is executed.
-  return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kAboveTargets), "keep launcher");
+  // Below kTargetLimit, a descriptor given to the child could overwrite it before it is executed.
+  return check_fd(fcntl(copy.get(), F_DUPFD_CLOEXEC, kTargetLimit), "keep launcher");
 }
 
 struct Packet {
@@ -142,7 +142,7 @@ void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "di
 }  // namespace
 
 Launcher::Launcher(const std::string& program_path)
-    : program_(sealed_copy(program_path)), nursery_(make_nursery()) {}
+    : program_(sealed_copy(program_path)), parent_netns_(make_parent_netns()) {}
 
 std::shared_ptr<const Zygote> Launcher::zygote(const Zygote* lost) const {
   const std::lock_guard lock(mutex_);
@@ -168,7 +168,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
   inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
-  inputs.spec.has_nursery = static_cast<bool>(nursery_);
+  inputs.spec.has_parent_netns = static_cast<bool>(parent_netns_);
   const Fd spec = text_memfd("launch", to_json_text(inputs.spec));
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   // In the order of LaunchFd.
@@ -179,7 +179,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
                                inputs.filter_calls,
                                inputs.filter_arguments,
                                inputs.workspace >= 0 ? inputs.workspace : null.get(),
-                               nursery_ ? nursery_.get() : null.get()};
+                               parent_netns_ ? parent_netns_.get() : null.get()};
   for (const Fd& cgroup : inputs.cgroups) descriptors.push_back(cgroup.get());
   begin(descriptors);
   theirs.reset();

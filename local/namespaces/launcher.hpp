@@ -52,7 +52,7 @@ class Launcher {
   std::shared_ptr<const Zygote> zygote(const Zygote* lost) const;
 
   Fd program_;
-  Fd nursery_;
+  Fd parent_netns_;
   mutable std::mutex mutex_;  // guards the members below
   mutable std::shared_ptr<const Zygote> zygote_;
   mutable int launches_left_ = 0;

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -55,10 +55,10 @@ void bring_loopback_up() {
   std::ignore = ioctl(socket_fd.get(), SIOCSIFADDR, &request);
 }
 
-void bound_uncounted(const LaunchSpec& spec) {
+void limit_network_buffers(const LaunchSpec& spec) {
   set("/proc/sys/net/core/somaxconn", kMostUnaccepted);
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
-  if (stands(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
+  if (is_applied(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
 }
 
 }  // namespace sandgate

@@ -11,6 +11,6 @@ void bring_loopback_up();
 // a socket (4 KiB): no control group is charged for unaccepted connections and for options, and
 // what the egress process has not read is not the sandbox's. Ignores settings that cannot be
 // written.
-void bound_uncounted(const LaunchSpec& spec);
+void limit_network_buffers(const LaunchSpec& spec);
 
 }  // namespace sandgate

@@ -7,9 +7,9 @@
 
 #include <utility>
 
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -74,7 +74,7 @@ void make_read_only(int proc, const char* name) {
 
 void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
   NewFilesystem procfs("proc");
-  procfs.set("hidepid", stands(spec, "hidepid") ? "2" : "0");
+  procfs.set("hidepid", is_applied(spec, "hidepid") ? "2" : "0");
   procfs.set("gid", "0");
   Fd proc = procfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
   struct statfs kind {};
@@ -85,11 +85,11 @@ void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
   Covers files(open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null"));
   Covers directories(check_fd(fcntl(root.empty.get(), F_DUPFD_CLOEXEC, 0), "empty directory"));
   for (const char* name : kMasked) {
-    if (!stands(spec, "proc_masks")) break;
+    if (!is_applied(spec, "proc_masks")) break;
     mask(proc.get(), name, files, directories);
   }
   for (const char* name : kReadOnly) {
-    if (stands(spec, "proc_read_only")) make_read_only(proc.get(), name);
+    if (is_applied(spec, "proc_read_only")) make_read_only(proc.get(), name);
   }
 }
 

@@ -10,9 +10,9 @@
 #include <string>
 
 #include "local/namespaces/disk.hpp"
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -43,7 +43,7 @@ Fd mount_overlay(const LaunchSpec& spec) {
   overlay.set("upperdir", "disk/upper");
   overlay.set("workdir", "disk/work");
   overlay.set_flag("userxattr");
-  return overlay.mount(MOUNT_ATTR_NODEV | (stands(spec, "nosuid") ? MOUNT_ATTR_NOSUID : 0));
+  return overlay.mount(MOUNT_ATTR_NODEV | (is_applied(spec, "nosuid") ? MOUNT_ATTR_NOSUID : 0));
 }
 
 // Mounting an overlay creates a few temporary files, so a disk without free inodes could never be
@@ -92,7 +92,7 @@ NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
 void enter_root(const LaunchSpec& spec, const NewRoot& root) {
   check(fchdir(root.root.get()), "enter root");
   check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
-  if (stands(spec, "host_mounts")) check(umount2(".", MNT_DETACH), "detach host mounts");
+  if (is_applied(spec, "host_mounts")) check(umount2(".", MNT_DETACH), "detach host mounts");
   check(chdir("/"), "chdir /");
   char path[8];
   if (getcwd(path, sizeof path) == nullptr || std::strcmp(path, "/") != 0) {

@@ -37,7 +37,7 @@ int install(int program, unsigned flags) {
 
 }  // namespace
 
-bool can_ask() {
+bool can_notify() {
   const pid_t child = check(fork(), "fork");
   if (child == 0) {
     sock_filter allow = BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW);
@@ -51,7 +51,7 @@ bool can_ask() {
 
 void install_seccomp(int program) { check(install(program, 0), "seccomp"); }
 
-Fd install_asking_seccomp(int program) {
+Fd install_notifying_seccomp(int program) {
   const int requests = install(program, SECCOMP_FILTER_FLAG_NEW_LISTENER);
   if (requests >= 0) return Fd(requests);
   if (errno != EBUSY) throw StepError("seccomp", errno);

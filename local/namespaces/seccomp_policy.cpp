@@ -99,7 +99,7 @@ void allow_sockets(Filter& filter) {
                 SCMP_A1(SCMP_CMP_MASKED_EQ, kSocketType, one.type),
                 SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, one.protocol)});
   }
-  // Limited by the agent's Gate: no control group is charged for the sockets' queues.
+  // Limited by the agent's SyscallLimiter: no control group is charged for the sockets' queues.
   filter.add(SCMP_ACT_NOTIFY, "socket",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_NETLINK),
               SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, NETLINK_ROUTE)});
@@ -110,8 +110,8 @@ void allow_sockets(Filter& filter) {
   filter.add(SCMP_ACT_ALLOW, "socketpair", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
 }
 
-// Limited by the agent's Gate with MSG_MORE: no control group is charged for what a UDP socket
-// gathers until its datagram is whole. The filter does not see a socket's kind.
+// Limited by the agent's SyscallLimiter with MSG_MORE: no control group is charged for what a UDP
+// socket gathers until its datagram is whole. The filter does not see a socket's kind.
 void allow_sends(Filter& filter) {
   const auto allow = [&](const char* name, unsigned flags) {
     filter.add(SCMP_ACT_ALLOW, name, {scmp_arg_cmp{flags, SCMP_CMP_MASKED_EQ, MSG_MORE, 0}});
@@ -146,7 +146,7 @@ Fd compile_calls(bool debug, bool asks) {
   }
   allow_sockets(filter);
   allow_sends(filter);
-  // Limited by the agent's Gate: no control group is charged for the memory they use.
+  // Limited by the agent's SyscallLimiter: no control group is charged for the memory they use.
   for (const char* name : {"listen", "seccomp"})
     filter.add(asks ? SCMP_ACT_NOTIFY : SCMP_ACT_ALLOW, name);
   allow_personalities(filter);
@@ -334,7 +334,7 @@ Fd compile_arguments() {
         SCMP_ACT_ERRNO(EPERM), "setsockopt",
         {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
   }
-  // On EINVAL programs fall back to the seccomp system call, which the agent's Gate limits.
+  // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
   // No control group is charged for unaccepted connections, so receive buffers keep the network
   // namespace's initial size. Reports success, because programs handle an error badly.
@@ -358,7 +358,7 @@ Fd compile_arguments() {
 }  // namespace
 
 SeccompPrograms compile_seccomp() {
-  const bool asks = can_ask();
+  const bool asks = can_notify();
   return {compile_calls(false, asks), compile_calls(true, asks), compile_arguments()};
 }
 

@@ -12,13 +12,13 @@
 
 #include "local/fd_passing.hpp"
 #include "local/namespaces/dev.hpp"
+#include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
-#include "local/namespaces/wall.hpp"
 
 namespace sandgate {
 namespace {
@@ -49,8 +49,8 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   clone_args args{};
   args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_NEWCGROUP |
                CLONE_PIDFD | CLONE_PARENT | CLONE_FILES;
-  if (stands(spec, "network")) args.flags |= CLONE_NEWNET;
-  if (stands(spec, "ipc")) args.flags |= CLONE_NEWIPC;
+  if (is_applied(spec, "network")) args.flags |= CLONE_NEWNET;
+  if (is_applied(spec, "ipc")) args.flags |= CLONE_NEWIPC;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
   if (spec.cgroup_version == 2) {
     args.flags |= CLONE_INTO_CGROUP;
@@ -59,11 +59,11 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   // Inherited by the agent, which must get CPU time among all processes of the sandbox. The cgroup
   // limit keeps the priority from affecting others. Fails without privileges, which is accepted.
   if (spec.cpu_is_limited) setpriority(PRIO_PROCESS, 0, kAgentNice);
-  if (spec.has_nursery && stands(spec, "network")) {
-    check(setns(kNurseryFd, CLONE_NEWNET), "enter nursery");
+  if (spec.has_parent_netns && is_applied(spec, "network")) {
+    check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
   }
   NewProcess made;
-  const bool pays = !spec.single_id && stands(spec, "owner");
+  const bool pays = !spec.single_id && is_applied(spec, "owner");
   if (pays) pay_as(spec.id_base);
   made.pid = static_cast<pid_t>(check(syscall(SYS_clone3, &args, sizeof args), "clone3"));
   if (made.pid == 0) return made;

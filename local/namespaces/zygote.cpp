@@ -7,7 +7,7 @@
 #include <string>
 
 #include "local/fd_passing.hpp"
-#include "local/namespaces/handover.hpp"
+#include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/zygote_process.hpp"
 
 namespace sandgate {
@@ -18,10 +18,10 @@ Zygote::Zygote(int program) {
   control_.reset(pair[0]);
   const Fd theirs(pair[1]);
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
-  Handover handover;
-  for (int stream : {0, 1, 2}) handover.give(null.get(), stream);
-  handover.give(theirs.get(), kZygoteControlFd);
-  pid_ = handover.spawn("/proc/self/fd/" + std::to_string(program), {kZygoteName}, {});
+  SpawnActions actions;
+  for (int stream : {0, 1, 2}) actions.map_fd(null.get(), stream);
+  actions.map_fd(theirs.get(), kZygoteControlFd);
+  pid_ = actions.spawn("/proc/self/fd/" + std::to_string(program), {kZygoteName}, {});
 }
 
 Zygote::~Zygote() {

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "local/fd_passing.hpp"
-#include "local/namespaces/handover.hpp"
 #include "local/namespaces/launch_spec.hpp"
+#include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -28,9 +28,9 @@ pid_t copy_self() {
 }
 
 // Duplicates the descriptors above all targets first, so that no dup2 overwrites a source.
-void take_places(std::vector<Fd> received) {
+void install_descriptors(std::vector<Fd> received) {
   for (Fd& fd : received)
-    fd = check_fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kAboveTargets), "launcher descriptor");
+    fd = check_fd(fcntl(fd.get(), F_DUPFD_CLOEXEC, kTargetLimit), "launcher descriptor");
   int place = kSpecFd;
   for (const Fd& fd : received) check(dup2(fd.get(), place++), "launcher descriptor");
 }
@@ -39,14 +39,14 @@ void take_places(std::vector<Fd> received) {
   std::strcpy(name, kLauncherName);
   prctl(PR_SET_NAME, kLauncherName);
   try {
-    take_places(std::move(received));
+    install_descriptors(std::move(received));
   } catch (const StepError&) {
     _exit(1);  // it has no report socket yet
   }
   _exit(launch());
 }
 
-void tell_failure(const std::vector<Fd>& received, int error_number) {
+void report_spawn_failure(const std::vector<Fd>& received, int error_number) {
   constexpr size_t kReport = kReportFd - kSpecFd;
   if (received.size() <= kReport) return;
   const LaunchReport report{LaunchReport::Kind::failed, 0, "copy zygote", error_number};
@@ -63,7 +63,7 @@ int run_zygote(char* name, int (*launch)()) {
     if (received.size <= 0) return received.size < 0;
     const pid_t copy = copy_self();
     if (copy == 0) become_launcher(name, std::move(received.fds), launch);
-    if (copy < 0) tell_failure(received.fds, errno);
+    if (copy < 0) report_spawn_failure(received.fds, errno);
   }
 }
 

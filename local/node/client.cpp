@@ -23,7 +23,7 @@ class NodeClient::Idle {
     while (!sockets_.empty()) {
       Fd socket = std::move(sockets_.back());
       sockets_.pop_back();
-      if (wire::is_quiet(socket.get())) return socket;
+      if (wire::is_idle(socket.get())) return socket;
     }
     return {};
   }

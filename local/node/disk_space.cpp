@@ -33,7 +33,7 @@ int64_t most_unwritten() {
 DiskSpace::DiskSpace(std::string directory, int64_t floor_mib)
     : directory_(std::move(directory)), floor_mib_(floor_mib), unwritten_bytes_(most_unwritten()) {}
 
-std::optional<DiskSpace::Look> DiskSpace::look() const {
+std::optional<DiskSpace::Status> DiskSpace::status() const {
   std::filesystem::path nearest = directory_;
   struct statvfs status {};
   while (statvfs(nearest.c_str(), &status) != 0) {
@@ -44,16 +44,16 @@ std::optional<DiskSpace::Look> DiskSpace::look() const {
     return static_cast<int64_t>(blocks) * static_cast<int64_t>(status.f_frsize);
   };
   const int64_t usual = std::min(kUsualFloor, bytes(status.f_blocks) / kUsualPart);
-  return Look{bytes(status.f_bavail), floor_mib_ > 0 ? floor_mib_ << 20 : usual};
+  return Status{bytes(status.f_bavail), floor_mib_ > 0 ? floor_mib_ << 20 : usual};
 }
 
-bool DiskSpace::below_floor() const {
-  const auto seen = look();
+bool DiskSpace::is_below_floor() const {
+  const auto seen = status();
   return seen && seen->free_bytes < seen->floor_bytes;
 }
 
-bool DiskSpace::scarce() const {
-  const auto seen = look();
+bool DiskSpace::is_scarce() const {
+  const auto seen = status();
   return seen && seen->free_bytes - unwritten_bytes_ < seen->floor_bytes;
 }
 

@@ -10,18 +10,18 @@ namespace sandgate {
 // back. So a floor of free space is kept. Copyable and thread-safe; no call blocks.
 class DiskSpace {
  public:
-  struct Look {
+  struct Status {
     int64_t free_bytes = 0, floor_bytes = 0;
   };
   // `directory` need not exist yet; when it is empty, nothing is known. `floor_mib` as
   // NodeSettings::disk_floor_mib.
   DiskSpace(std::string directory, int64_t floor_mib);
 
-  std::optional<Look> look() const;  // empty: unknown
-  bool below_floor() const;  // nothing that needs space may start; false when unknown
+  std::optional<Status> status() const;  // empty: unknown
+  bool is_below_floor() const;  // nothing that needs space may start; false when unknown
   // Whether writeback of dirty pages could take free space below the floor: then data must be on
   // disk before it is acknowledged. False when unknown.
-  bool scarce() const;
+  bool is_scarce() const;
 
  private:
   std::string directory_;

@@ -6,7 +6,7 @@
 #include <array>
 
 #include "local/egress/egress.hpp"
-#include "local/namespaces/handover.hpp"
+#include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -14,11 +14,11 @@ namespace {
 
 constexpr int kControlBuffer = 4 << 20;
 
-pid_t spawn_self(const Handover& handover) {
-  return handover.spawn("/proc/self/exe", {"sandgate", "egress"},
-                        {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
-                         // Bounds how long a lookup blocks its thread.
-                         "RES_OPTIONS=timeout:2 attempts:2"});
+pid_t spawn_self(const SpawnActions& actions) {
+  return actions.spawn("/proc/self/exe", {"sandgate", "egress"},
+                       {"PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+                        // Bounds how long a lookup blocks its thread.
+                        "RES_OPTIONS=timeout:2 attempts:2"});
 }
 
 }  // namespace
@@ -31,17 +31,17 @@ EgressProcess start_egress(int listener, const Json& settings) {
   const Fd theirs(pair[1]);
   for (const int end : pair)
     setsockopt(end, SOL_SOCKET, SO_SNDBUFFORCE, &kControlBuffer, sizeof kControlBuffer);
-  const timeval patience{5, 0};  // for a process that does not read its orders
-  setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);
+  const timeval timeout{5, 0};  // for a process that does not read its commands
+  setsockopt(pair[0], SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
   const Fd file = text_memfd("egress", settings.dump());
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
-  Handover handover;
-  handover.give(null.get(), 0);
-  handover.give(null.get(), 1);
-  handover.give(theirs.get(), egress::kControlFd);
-  handover.give(listener, egress::kListenerFd);
-  handover.give(file.get(), egress::kSettingsFd);
-  process.pid = spawn_self(handover);
+  SpawnActions actions;
+  actions.map_fd(null.get(), 0);
+  actions.map_fd(null.get(), 1);
+  actions.map_fd(theirs.get(), egress::kControlFd);
+  actions.map_fd(listener, egress::kListenerFd);
+  actions.map_fd(file.get(), egress::kSettingsFd);
+  process.pid = spawn_self(actions);
   return process;
 }
 

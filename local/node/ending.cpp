@@ -14,9 +14,9 @@ namespace {
 
 // Works for processes that are not children, too: a pidfd is readable once its process is dead. The
 // first process of a pid namespace dies last.
-bool wait_gone(int pidfd, std::chrono::milliseconds patience) {
+bool wait_gone(int pidfd, std::chrono::milliseconds timeout) {
   pollfd watched{pidfd, POLLIN, 0};
-  bool gone = poll(&watched, 1, static_cast<int>(patience.count())) == 1;
+  bool gone = poll(&watched, 1, static_cast<int>(timeout.count())) == 1;
   siginfo_t info{};
   waitid(P_PIDFD, static_cast<id_t>(pidfd), &info, WEXITED | WNOHANG);
   return gone;
@@ -26,26 +26,26 @@ Error not_ended() { return Error(ErrorCode::timeout, "the sandbox does not end")
 
 }  // namespace
 
-void Supervisor::strike(LiveSandbox& live) const {
+void Supervisor::send_kill(LiveSandbox& live) const {
   if (!live.pidfd) return;
   kill_by_pidfd(live.pidfd);
   if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
 }
 
-void Supervisor::stop(LiveSandbox& live, std::chrono::milliseconds patience) const {
-  strike(live);
-  if (live.pidfd && !wait_gone(live.pidfd.get(), patience)) throw not_ended();
+void Supervisor::stop(LiveSandbox& live, std::chrono::milliseconds timeout) const {
+  send_kill(live);
+  if (live.pidfd && !wait_gone(live.pidfd.get(), timeout)) throw not_ended();
 }
 
-bool Supervisor::halt(const LivePtr& live, std::chrono::milliseconds patience) {
+bool Supervisor::stop_and_mark_gone(const LivePtr& live, std::chrono::milliseconds timeout) {
   if (table_.is_gone(*live)) return false;
-  stop(*live, patience);
-  table_.retire(*live);
+  stop(*live, timeout);
+  table_.mark_gone(*live);
   return true;
 }
 
-void Supervisor::end(const LivePtr& live, std::chrono::milliseconds patience) {
-  if (halt(live, patience)) tidying_.add([this, live] { remove_traces(live); });
+void Supervisor::end(const LivePtr& live, std::chrono::milliseconds timeout) {
+  if (stop_and_mark_gone(live, timeout)) cleanup_.add([this, live] { remove_traces(live); });
 }
 
 // The journal entry is removed after the other traces, so that after a crash a later supervisor
@@ -68,36 +68,36 @@ void Supervisor::remove_traces(const LivePtr& live) {
 }
 
 // Setting `ending` stops a copy soon; writeback of a disk may take longer.
-Supervisor::Doomed Supervisor::hold_to_end(const std::string& id,
-                                           std::chrono::milliseconds patience) const {
+Supervisor::KillTarget Supervisor::lock_to_kill(const std::string& id,
+                                                std::chrono::milliseconds timeout) const {
   LivePtr live = table_.lookup(id);
   if (!live) return {};
-  if (live->ending.exchange(true)) patience = {};
-  std::unique_lock busy(live->busy, patience);
+  if (live->ending.exchange(true)) timeout = {};
+  std::unique_lock busy(live->busy, timeout);
   if (!busy) throw not_ended();
   live->killed = true;
-  return {std::move(live), std::move(busy), patience};
+  return {std::move(live), std::move(busy), timeout};
 }
 
-void Supervisor::kill(const std::string& id, std::chrono::milliseconds patience) {
-  tidying_.disturb();
-  if (const Doomed doomed = hold_to_end(id, patience); doomed.live)
-    end(doomed.live, doomed.patience);
+void Supervisor::kill(const std::string& id, std::chrono::milliseconds timeout) {
+  cleanup_.note_activity();
+  if (const KillTarget target = lock_to_kill(id, timeout); target.live)
+    end(target.live, target.timeout);
 }
 
 std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
-                                                 std::chrono::milliseconds patience) {
-  tidying_.disturb();
-  const Doomed doomed = hold_to_end(id, patience);
-  const LivePtr& live = doomed.live;
+                                                 std::chrono::milliseconds timeout) {
+  cleanup_.note_activity();
+  const KillTarget target = lock_to_kill(id, timeout);
+  const LivePtr& live = target.live;
   if (!live || !table_.lookup(id)) {  // unknown, died, or ended by another thread
-    const auto known = ends_.find(id);
-    return known ? std::optional(known->counted) : std::nullopt;
+    const auto known = final_usage_.find(id);
+    return known ? std::optional(known->usage) : std::nullopt;
   }
-  stop(*live, doomed.patience);
+  stop(*live, target.timeout);
   const SandboxMetrics counted = last_usage(live->record, clock_.now());
   // Before the sandbox is gone, so that its usage is never missing.
-  ends_.remember(id, {counted});
+  final_usage_.append(id, {counted});
   end(live);
   return counted;
 }
@@ -115,14 +115,14 @@ SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
 
 // The exit of a sandbox that was ended on request is noticed too, and says nothing new unless
 // nobody waited for it.
-void Supervisor::note_death(const LiveSandbox& live, Time died_at) {
+void Supervisor::record_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
-  keep_end(live.record, died_at, /*died=*/!live.killed);
+  record_final_usage(live.record, died_at, /*died=*/!live.killed);
 }
 
-void Supervisor::keep_end(const JournalRecord& record, Time end, bool died) {
+void Supervisor::record_final_usage(const JournalRecord& record, Time end, bool died) {
   try {
-    ends_.remember(record.id, {last_usage(record, end), died});
+    final_usage_.append(record.id, {last_usage(record, end), died});
   } catch (const std::exception& failure) {
     log::warn("a death is not kept", {{"sandbox", record.id}, {"reason", failure.what()}});
   }
@@ -135,7 +135,7 @@ void Supervisor::on_exit(const std::string& id) {
   live->ending = true;
   post_([this, live, died_at = clock_.now()] {
     std::lock_guard busy(live->busy);
-    note_death(*live, died_at);
+    record_death(*live, died_at);
     end(live);
   });
 }
@@ -149,7 +149,7 @@ void Supervisor::end_expired() {
     live->ending = true;
     post_([this, live] {
       std::lock_guard busy(live->busy);
-      strike(*live);
+      send_kill(*live);
     });
   }
 }

@@ -11,7 +11,7 @@
 namespace sandgate {
 
 void Supervisor::require_space() const {
-  const auto seen = space_.look();
+  const auto seen = space_.status();
   if (capabilities_.disk != DiskKind::loop || !seen || seen->free_bytes >= seen->floor_bytes)
     return;
   throw Error(ErrorCode::no_capacity,
@@ -21,13 +21,13 @@ void Supervisor::require_space() const {
 
 void Supervisor::check_copy(const std::atomic<bool>& stop) const {
   if (stop || stopping_) throw StepError("copy disk", ECANCELED);
-  if (space_.below_floor()) throw StepError("copy disk", ENOSPC);
+  if (space_.is_below_floor()) throw StepError("copy disk", ENOSPC);
 }
 
 // While space is scarce, uploads are synced before they are acknowledged. When it becomes scarce,
 // the data acknowledged before is flushed while there still is space.
 void Supervisor::watch_space() {
-  const bool scarce = space_.scarce();
+  const bool scarce = space_.is_scarce();
   if (scarce && !scarce_.exchange(true)) {
     log::warn("the disk of sandboxes is filling up");
     post_([this] { flush_all(); });

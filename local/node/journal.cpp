@@ -56,7 +56,7 @@ JournalRecord read_entry(const std::filesystem::path& directory) {
   try {
     JournalRecord read = sandbox_record_from(parse_json(text));
     if (read.id == record.id) return read;
-    // A hand_over() that did not finish: the owner was never told, so it is still a seat.
+    // An assign() that did not finish: the owner was never told, so it is still a warm sandbox.
     read.id = record.id;
     read.state = RecordState::waiting;
     return read;
@@ -85,7 +85,7 @@ Json to_json(const JournalRecord& record) {
             {"disk_gib", record.resources.disk_gib},
             {"processes", record.resources.processes},
             {"network", egress::network_json(record.network)},
-            {"way_out", record.way_out},
+            {"way_out", record.has_egress},
             {"created_at", to_micros(record.created_at)},
             {"expires_at_uptime", to_micros(record.expires_at)}};
   if (record.image_config) json["image_config"] = to_json(*record.image_config);
@@ -110,7 +110,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("disk_gib").get_to(record.resources.disk_gib);
   json.at("processes").get_to(record.resources.processes);
   record.network = egress::network_from(json.at("network"));
-  record.way_out = json.value("way_out", false);
+  record.has_egress = json.value("way_out", false);
   record.created_at = from_micros(json.at("created_at").get<int64_t>());
   record.expires_at = expiry_of(json);
   return record;
@@ -126,9 +126,9 @@ void Journal::write(const JournalRecord& record) const {
 }
 
 // After a crash between the two steps the entry does not match its directory, see read_entry().
-void Journal::hand_over(const std::string& seat, const JournalRecord& record) const {
-  write_to(directory_of(seat), record);
-  if (rename(directory_of(seat).c_str(), directory_of(record.id).c_str()) != 0) fail();
+void Journal::assign(const std::string& warm, const JournalRecord& record) const {
+  write_to(directory_of(warm), record);
+  if (rename(directory_of(warm).c_str(), directory_of(record.id).c_str()) != 0) fail();
 }
 
 void Journal::write_to(const std::string& directory, const JournalRecord& record) const {

@@ -27,7 +27,7 @@ struct JournalRecord {
   std::vector<std::string> cgroups;
   Resources resources;
   NetworkPolicy network;
-  bool way_out = false;  // stays attached to the egress process even if `network` allows nothing
+  bool has_egress = false;  // stays attached to the egress process even if `network` allows nothing
   Time created_at;
   Time expires_at;  // of the UptimeClock
 };
@@ -44,9 +44,9 @@ class Journal {
   // Replaces the entry atomically. Throws Error when writing fails: no_capacity when the disk is
   // full, else unavailable.
   void write(const JournalRecord& record) const;
-  // Renames the directory of a seat to that of its owner's sandbox, `record`. A crash in between
-  // leaves an entry that read_all() returns as the seat's. Throws as write() does.
-  void hand_over(const std::string& seat, const JournalRecord& record) const;
+  // Renames the directory of a warm sandbox to that of its owner's sandbox, `record`. A crash in
+  // between leaves an entry that read_all() returns as the warm sandbox's. Throws as write() does.
+  void assign(const std::string& warm, const JournalRecord& record) const;
   void remove(const std::string& id) const;  // removes the sandbox's directory with its content
   // Returns the entries of all directories. A missing or broken entry yields a record with only its
   // id set.

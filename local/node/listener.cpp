@@ -14,7 +14,7 @@
 namespace sandgate {
 namespace {
 
-constexpr timeval kPatience{2, 0};
+constexpr timeval kTimeout{2, 0};
 
 Fd open_parent(const std::string& directory) {
   return check_fd(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC),
@@ -52,8 +52,8 @@ pid_t server_of(const sockaddr_un& address, std::string_view question) {
   const Fd asker = check_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), "socket");
   const int on = 1;
   setsockopt(asker.get(), SOL_SOCKET, SO_PASSCRED, &on, sizeof on);
-  setsockopt(asker.get(), SOL_SOCKET, SO_RCVTIMEO, &kPatience, sizeof kPatience);
-  setsockopt(asker.get(), SOL_SOCKET, SO_SNDTIMEO, &kPatience, sizeof kPatience);
+  setsockopt(asker.get(), SOL_SOCKET, SO_RCVTIMEO, &kTimeout, sizeof kTimeout);
+  setsockopt(asker.get(), SOL_SOCKET, SO_SNDTIMEO, &kTimeout, sizeof kTimeout);
   if (connect(asker.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 ||
       send(asker.get(), question.data(), question.size(), MSG_NOSIGNAL) < 0)
     return 0;

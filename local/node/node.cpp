@@ -12,8 +12,8 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/node/ceilings.hpp"
-#include "local/node/errands.hpp"
+#include "local/node/background_runner.hpp"
+#include "local/node/kernel_limits.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/machine_share.hpp"
 #include "local/node/probe.hpp"
@@ -72,7 +72,7 @@ Fd listen_for_serve(const NodeSettings& settings) {
 std::unique_ptr<Supervisor> make_supervisor(const NodeSettings& settings,
                                             asio::thread_pool& endings) {
   try {
-    return std::make_unique<Supervisor>(settings, errands_on(endings));
+    return std::make_unique<Supervisor>(settings, background_runner(endings));
   } catch (const Error& failure) {
     throw Error(failure.code, std::string("this machine cannot run sandboxes: ") + failure.what() +
                                   ": see 'sandgate doctor', or set local.enabled to false");
@@ -115,7 +115,7 @@ int run_node(NodeSettings settings) {
     const MachineShare share = share_of_machine(settings);
     settings.name = share.name;
     settings.id_base = share.id_base;
-    lift_ceilings();
+    raise_kernel_limits();
     const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
     return 0;

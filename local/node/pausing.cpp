@@ -10,7 +10,7 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
-constexpr std::chrono::seconds kFreezePatience{5};
+constexpr std::chrono::seconds kFreezeTimeout{5};
 // Nearly all processes freeze sooner.
 constexpr std::chrono::milliseconds kUsualFreeze{20}, kAdoptedFreeze{100};
 
@@ -21,12 +21,12 @@ Error not_frozen(ErrorCode code) {
 }  // namespace
 
 void Supervisor::note_paused(LiveSandbox& live, bool paused) {
-  table_.note(live, [&](JournalRecord& record) { record.paused = paused; });
+  table_.update(live, [&](JournalRecord& record) { record.paused = paused; });
 }
 
-bool Supervisor::freezes(const JournalRecord& record, std::chrono::milliseconds patience) const {
+bool Supervisor::try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) const {
   try {
-    return freeze(record.cgroups, patience);
+    return freeze(record.cgroups, timeout);
   } catch (const StepError& failure) {
     log::warn("sandbox not frozen", {{"sandbox", record.id},
                                      {"step", failure.what()},
@@ -36,15 +36,15 @@ bool Supervisor::freezes(const JournalRecord& record, std::chrono::milliseconds 
 }
 
 // Also what is paused, because a node that adopts it does not wait until it is frozen.
-void Supervisor::stand_still(const LiveSandbox& live) const {
-  const auto limit = Steady::now() + kFreezePatience;
-  while (!freezes(live.record, kUsualFreeze)) {
+void Supervisor::wait_until_frozen(const LiveSandbox& live) const {
+  const auto limit = Steady::now() + kFreezeTimeout;
+  while (!try_freeze(live.record, kUsualFreeze)) {
     check_copy(live.ending);
     if (Steady::now() > limit) throw not_frozen(ErrorCode::conflict);
   }
 }
 
-void Supervisor::let_go(LiveSandbox& live) {
+void Supervisor::undo_pause(LiveSandbox& live) {
   live.freezing_until.reset();
   note_paused(live, false);
   thaw(live.record.cgroups);
@@ -53,31 +53,31 @@ void Supervisor::let_go(LiveSandbox& live) {
 // The journal and find() say paused from the first call on, so that a supervisor which adopts the
 // sandbox goes on with it.
 void Supervisor::pause(const std::string& id) {
-  LivePtr live = table_.existing(id);
-  const auto busy = hold(*live);
+  LivePtr live = table_.get(id);
+  const auto busy = lock_sandbox(*live);
   table_.check_alive(*live);
   const bool begins = !live->record.paused;
   if (!begins && !live->freezing_until) return;
   if (begins) {
     note_paused(*live, true);
-    live->freezing_until = Steady::now() + kFreezePatience;
+    live->freezing_until = Steady::now() + kFreezeTimeout;
   }
   try {
-    if (freezes(live->record, begins ? kUsualFreeze : kUsualFreeze * 0))
+    if (try_freeze(live->record, begins ? kUsualFreeze : kUsualFreeze * 0))
       return live->freezing_until.reset();
     throw not_frozen(Steady::now() < *live->freezing_until ? ErrorCode::timeout
                                                            : ErrorCode::conflict);
   } catch (const Error& failure) {
-    if (failure.code != ErrorCode::timeout) let_go(*live);
+    if (failure.code != ErrorCode::timeout) undo_pause(*live);
     throw;
   }
 }
 
 void Supervisor::resume(const std::string& id) {
-  LivePtr live = table_.existing(id);
-  const auto busy = hold(*live);
+  LivePtr live = table_.get(id);
+  const auto busy = lock_sandbox(*live);
   table_.check_alive(*live);
-  if (live->record.paused) let_go(*live);
+  if (live->record.paused) undo_pause(*live);
 }
 
 // On adoption, begins to freeze or thaws the sandbox according to the journal: a pause, resume or
@@ -85,9 +85,9 @@ void Supervisor::resume(const std::string& id) {
 void Supervisor::restore_pause(const JournalRecord& record) const {
   if (!record.paused) return thaw(record.cgroups);
   try {
-    freezes(record, kAdoptedFreeze);
+    try_freeze(record, kAdoptedFreeze);
   } catch (const Error&) {
-    // freezes() has logged it. The sandbox runs on, because a restart must not end it.
+    // try_freeze() has logged it. The sandbox runs on, because a restart must not end it.
   }
 }
 

@@ -12,9 +12,9 @@
 
 #include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
-#include "local/node/ceilings.hpp"
 #include "local/node/disk_space.hpp"
-#include "local/node/egress_doors.hpp"
+#include "local/node/egress_listeners.hpp"
+#include "local/node/kernel_limits.hpp"
 #include "local/node/machine_capabilities.hpp"
 #include "local/node/mount_probe.hpp"
 
@@ -130,7 +130,7 @@ ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& 
 }
 
 ProbeResult probe_disk_space(const NodeSettings& settings) {
-  const auto seen = DiskSpace(settings.data_dir, settings.disk_floor_mib).look();
+  const auto seen = DiskSpace(settings.data_dir, settings.disk_floor_mib).status();
   if (!seen) return {"disk space", true, false, "cannot be seen from here", ""};
   const bool ok = seen->free_bytes >= seen->floor_bytes;
   const std::string detail = std::to_string(seen->free_bytes >> 20) + " MiB free below " +
@@ -173,7 +173,7 @@ ProbeResult probe_images(const NodeSettings& settings) {
 }
 
 ProbeResult probe_egress() {
-  const std::string missing = try_egress_doors();
+  const std::string missing = try_egress_listeners();
   if (missing.empty()) return {"egress", true, false, "rules by name, transparent", ""};
   return {"egress", false, false, missing + ": sandboxes reach nothing",
           geteuid() == 0 ? "use Linux 5.9 or later with CONFIG_BPF_SYSCALL and CONFIG_IPV6"
@@ -216,7 +216,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_disk_space(settings),
       probe_disk_speed(settings, cgroups),
       probe_kvm()};
-  std::ranges::move(probe_ceilings(), std::back_inserter(results));
+  std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
   return results;
 }
 

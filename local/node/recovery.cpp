@@ -46,27 +46,27 @@ LivePtr Supervisor::adopt(const JournalRecord& record) {
   live->record = record;
   live->pidfd = std::move(pidfd);
   ranges_.adopt(record.id_base);
-  table_.enter(live);
+  table_.insert(live);
   watcher_.add(record.id, live->pidfd.get());
   return live;
 }
 
 // Without its control groups the counters are unknown: they are of an earlier boot, or a node died
 // amid removing the traces and had noted the end before.
-void Supervisor::note_missed_end(const JournalRecord& record) {
-  if (record.state != RecordState::running || ends_.find(record.id)) return;
+void Supervisor::record_missed_death(const JournalRecord& record) {
+  if (record.state != RecordState::running || final_usage_.find(record.id)) return;
   const auto is_there = [](const std::string& group) {
     std::error_code unknown;
     return std::filesystem::exists(group, unknown);
   };
   if (record.cgroups.empty() || !std::ranges::all_of(record.cgroups, is_there)) return;
-  keep_end(record, clock_.now(), /*died=*/true);
+  record_final_usage(record, clock_.now(), /*died=*/true);
 }
 
 // Killing the first process ends all others of its pid namespace. The id range and control groups
 // find processes whose pid was never recorded. An entry that could not be removed at its time may
 // name a range that another sandbox has by now.
-void Supervisor::sweep(const JournalRecord& record) {
+void Supervisor::remove_leftovers(const JournalRecord& record) {
   Fd first = open_first_process(record);
   if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
   if (first) kill_by_pidfd(first);
@@ -77,7 +77,7 @@ void Supervisor::sweep(const JournalRecord& record) {
 }
 
 // Removes traces without a journal entry, which a crash of the machine may leave.
-void Supervisor::sweep_strays() {
+void Supervisor::remove_orphans() {
   std::set<std::string> known;
   for (const JournalRecord& record : list())
     known.insert(record.cgroups.begin(), record.cgroups.end());
@@ -95,24 +95,24 @@ void Supervisor::sweep_strays() {
 // Starts and ends one sandbox with an empty image; returns the step that failed.
 std::optional<StepError> Supervisor::try_disk(DiskKind disk, const std::string& empty_image) {
   capabilities_.disk = disk;
-  SandboxOrder order;
-  order.id = kTrialId;
+  SandboxRequest request;
+  request.id = kTrialId;
   OpenImage image;
   image.root = check_fd(open(empty_image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-  const LivePtr live = reserve(order, image.info, Owner::known);
+  const LivePtr live = reserve(request, image.info, Owner::known);
   std::optional<StepError> failure;
   {
     std::lock_guard busy(live->busy);
     try {
       journal_.write(live->record);
-      start(*live, order, image, Owner::known);
+      start(*live, request, image, Owner::known);
     } catch (const StepError& error) {
       failure = error;
     } catch (const Error& error) {
       if (error.code != ErrorCode::no_capacity) throw;
       failure = StepError(error.what(), ENOSPC);
     }
-    halt(live);
+    stop_and_mark_gone(live);
   }
   // Not in the background: the next trial has the same id, and after the last one this object may
   // be destroyed before the background work runs.
@@ -121,13 +121,13 @@ std::optional<StepError> Supervisor::try_disk(DiskKind disk, const std::string& 
 }
 
 // The first kind of disk that works is used.
-void Supervisor::try_out() {
+void Supervisor::run_self_test() {
   const std::string empty = settings_.data_dir + "/empty";
   std::filesystem::create_directories(empty);
   for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
     const auto failure = try_disk(disk, empty);
     if (!failure) return;
-    const bool full = failure->number == ENOSPC || space_.below_floor();
+    const bool full = failure->number == ENOSPC || space_.is_below_floor();
     log::warn("trial sandbox failed",
               {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
     // A full disk is temporary: ending sandboxes frees space.
@@ -148,13 +148,13 @@ void Supervisor::recover() {
     else
       left.push_back(std::move(record));
   }
-  reopening_ = std::jthread(
-      [this, adopted](const std::stop_token& stop) { reopen_ways_out(adopted, stop); });
+  reattaching_ = std::jthread(
+      [this, adopted](const std::stop_token& stop) { reattach_all_egress(adopted, stop); });
   for (const JournalRecord& record : left) {
-    note_missed_end(record);
-    sweep(record);
+    record_missed_death(record);
+    remove_leftovers(record);
   }
-  sweep_strays();
+  remove_orphans();
   if (adopted.size() + left.size() > 0)
     log::info("recovered", {{"adopted", adopted.size()}, {"swept", left.size()}});
 }

@@ -20,45 +20,47 @@ Resources read_resources(ObjectReader& reader) {
 
 }  // namespace
 
-Json to_json(const SandboxOrder& order) {
-  return {{"id", order.id},
-          {"tenant", order.tenant_id},
-          {"image", order.image},
-          {"milli_vcpu", order.resources.milli_vcpu},
-          {"memory_mib", order.resources.memory_mib},
-          {"disk_gib", order.resources.disk_gib},
-          {"processes", order.resources.processes},
-          {"ttl_seconds", order.ttl.count()},
-          {"env", order.env},
-          {"network", egress::network_json(order.network)},
-          {"has_secrets", order.has_secrets},
-          {"allow_root", order.allow_root},
-          {"allow_debug", order.allow_debug},
-          {"workspace", order.workspace},
-          {"workspace_writable", order.workspace_writable},
-          {"snapshot", order.snapshot}};
+Json to_json(const SandboxRequest& request) {
+  return {{"id", request.id},
+          {"tenant", request.tenant_id},
+          {"image", request.image},
+          {"milli_vcpu", request.resources.milli_vcpu},
+          {"memory_mib", request.resources.memory_mib},
+          {"disk_gib", request.resources.disk_gib},
+          {"processes", request.resources.processes},
+          {"ttl_seconds", request.ttl.count()},
+          {"env", request.env},
+          {"network", egress::network_json(request.network)},
+          {"has_secrets", request.has_secrets},
+          {"allow_root", request.allow_root},
+          {"allow_debug", request.allow_debug},
+          {"workspace", request.workspace},
+          {"workspace_writable", request.workspace_writable},
+          {"snapshot", request.snapshot}};
 }
 
-SandboxOrder create_order_from(const Json& params) {
+SandboxRequest sandbox_request_from(const Json& params) {
   DocumentReader reader(params);
-  SandboxOrder order;
-  order.id = reader.text("id", {1, 64}).value_or("");
-  order.tenant_id = reader.text("tenant", {0, 64}).value_or("");
-  order.image = reader.text("image", {1, 64}).value_or("");
+  SandboxRequest request;
+  request.id = reader.text("id", {1, 64}).value_or("");
+  request.tenant_id = reader.text("tenant", {0, 64}).value_or("");
+  request.image = reader.text("image", {1, 64}).value_or("");
   reader.require("id");
   reader.require("image");
-  order.resources = read_resources(reader);
-  order.ttl = std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
-  order.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(order.env);
-  if (const Json* network = reader.object("network")) order.network = valid_network_from(*network);
-  order.has_secrets = reader.boolean("has_secrets").value_or(false);
-  order.allow_root = reader.boolean("allow_root").value_or(false);
-  order.allow_debug = reader.boolean("allow_debug").value_or(false);
-  order.workspace = reader.text("workspace", {0, 4096}).value_or("");
-  order.workspace_writable = reader.boolean("workspace_writable").value_or(false);
-  order.snapshot = reader.text("snapshot", {0, 64}).value_or("");
+  request.resources = read_resources(reader);
+  request.ttl =
+      std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
+  request.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(request.env);
+  if (const Json* network = reader.object("network"))
+    request.network = valid_network_from(*network);
+  request.has_secrets = reader.boolean("has_secrets").value_or(false);
+  request.allow_root = reader.boolean("allow_root").value_or(false);
+  request.allow_debug = reader.boolean("allow_debug").value_or(false);
+  request.workspace = reader.text("workspace", {0, 4096}).value_or("");
+  request.workspace_writable = reader.boolean("workspace_writable").value_or(false);
+  request.snapshot = reader.text("snapshot", {0, 64}).value_or("");
   reader.finish_or_throw();
-  return order;
+  return request;
 }
 
 NetworkPolicy valid_network_from(const Json& json) {

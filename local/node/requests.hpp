@@ -1,15 +1,15 @@
 #pragma once
 #include "gateway/core/json_reader.hpp"
 #include "local/node/journal.hpp"
-#include "local/node/order.hpp"
+#include "local/node/sandbox_request.hpp"
 #include "local/node/snapshot_store.hpp"
 
 namespace sandgate {
 
 // Conversions of a node's requests and answers from and to JSON. Requests are validated.
 
-Json to_json(const SandboxOrder& order);
-SandboxOrder create_order_from(const Json& params);  // throws Error(invalid)
+Json to_json(const SandboxRequest& request);
+SandboxRequest sandbox_request_from(const Json& params);  // throws Error(invalid)
 
 NetworkPolicy valid_network_from(const Json& json);  // throws Error(invalid)
 

@@ -15,7 +15,7 @@ void require_running(const LiveSandbox& live) {
 
 }  // namespace
 
-std::unique_lock<std::timed_mutex> hold(LiveSandbox& live) {
+std::unique_lock<std::timed_mutex> lock_sandbox(LiveSandbox& live) {
   std::unique_lock busy(live.busy, kBusyLook);
   if (live.ending || (!busy && live.copying))
     throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
@@ -23,19 +23,19 @@ std::unique_lock<std::timed_mutex> hold(LiveSandbox& live) {
   return busy;
 }
 
-void SandboxTable::enter(const LivePtr& live) {
+void SandboxTable::insert(const LivePtr& live) {
   std::lock_guard lock(mutex_);
   if (!sandboxes_.emplace(live->record.id, live).second)
     throw Error(ErrorCode::conflict, "a sandbox of this id exists");
 }
 
-void SandboxTable::hand_over(const LivePtr& seat, const JournalRecord& record) {
+void SandboxTable::assign(const LivePtr& warm, const JournalRecord& record) {
   std::lock_guard lock(mutex_);
-  if (!sandboxes_.emplace(record.id, seat).second)
+  if (!sandboxes_.emplace(record.id, warm).second)
     throw Error(ErrorCode::conflict, "a sandbox of this id exists");
-  sandboxes_.erase(seat->record.id);
-  seat->record = record;
-  seat->owned = true;
+  sandboxes_.erase(warm->record.id);
+  warm->record = record;
+  warm->owned = true;
 }
 
 bool SandboxTable::is_gone(const LiveSandbox& live) const {
@@ -43,7 +43,7 @@ bool SandboxTable::is_gone(const LiveSandbox& live) const {
   return live.gone;
 }
 
-void SandboxTable::retire(LiveSandbox& live) {
+void SandboxTable::mark_gone(LiveSandbox& live) {
   std::lock_guard lock(mutex_);
   live.gone = true;
 }
@@ -59,7 +59,7 @@ LivePtr SandboxTable::lookup(const std::string& id) const {
   return found == sandboxes_.end() || found->second->gone ? nullptr : found->second;
 }
 
-LivePtr SandboxTable::existing(const std::string& id) const {
+LivePtr SandboxTable::get(const std::string& id) const {
   LivePtr live = lookup(id);
   if (!live) throw Error::not_found("sandbox", id);
   return live;
@@ -85,7 +85,7 @@ std::vector<JournalRecord> SandboxTable::list() const {
   return records;
 }
 
-std::vector<LivePtr> SandboxTable::seats() const {
+std::vector<LivePtr> SandboxTable::warm() const {
   std::lock_guard lock(mutex_);
   std::vector<LivePtr> waiting;
   for (const auto& [id, live] : sandboxes_)
@@ -105,7 +105,7 @@ std::vector<std::string> SandboxTable::take_expired(Time limit) {
 }
 
 // The journal first: a supervisor that starts after a crash restores the state it describes.
-void SandboxTable::note(LiveSandbox& live, const Change& change) {
+void SandboxTable::update(LiveSandbox& live, const Change& change) {
   std::lock_guard recording(live.recording);
   JournalRecord copy;
   {
@@ -115,10 +115,10 @@ void SandboxTable::note(LiveSandbox& live, const Change& change) {
   }
   change(copy);
   journal_.write(copy);
-  amend(live, change);
+  update_in_memory(live, change);
 }
 
-void SandboxTable::amend(LiveSandbox& live, const Change& change) {
+void SandboxTable::update_in_memory(LiveSandbox& live, const Change& change) {
   std::lock_guard lock(mutex_);
   change(live.record);
 }

@@ -25,7 +25,7 @@ struct LiveSandbox {
   // the processes, for which callers wait, to the removal of the traces.
   Fd disk, mounts;
   bool gone = false;  // guarded by the table: ended, and hidden from callers
-  bool owned = true;  // guarded by the table: false for a seat, hidden from callers
+  bool owned = true;  // guarded by the table: false for a warm sandbox, hidden from callers
   bool overdue = false;  // guarded by the table: expired, and its end was requested
   std::atomic<bool> ending{false};  // a thread waits for busy in order to end it
   std::atomic<bool> copying{false};  // busy is held for the duration of a disk copy
@@ -38,7 +38,7 @@ using LivePtr = std::shared_ptr<LiveSandbox>;
 // Locks busy if that takes no longer than a moment, so that one sandbox does not block threads that
 // serve all. Throws Error: conflict while the disk is copied or the sandbox ends, timeout while it
 // is busy with something shorter.
-std::unique_lock<std::timed_mutex> hold(LiveSandbox& live);
+std::unique_lock<std::timed_mutex> lock_sandbox(LiveSandbox& live);
 
 // Sets a sandbox's `copying` during its lifetime.
 class Copying {
@@ -52,37 +52,37 @@ class Copying {
 };
 
 // The sandboxes of one machine by their ids, and their records in memory. Thread-safe; no call but
-// note() blocks.
+// update() blocks.
 class SandboxTable {
  public:
   // The journal must outlive the table.
   explicit SandboxTable(const Journal& journal) : journal_(journal) {}
 
-  void enter(const LivePtr& live);  // under its record's id; throws Error(conflict)
-  // Gives a seat the id and record of its owner's sandbox. Throws Error(conflict).
-  void hand_over(const LivePtr& seat, const JournalRecord& record);
+  void insert(const LivePtr& live);  // under its record's id; throws Error(conflict)
+  // Gives a warm sandbox the id and record of its owner's sandbox. Throws Error(conflict).
+  void assign(const LivePtr& warm, const JournalRecord& record);
   bool is_gone(const LiveSandbox& live) const;
-  void retire(LiveSandbox& live);  // it is gone, and hidden from callers
+  void mark_gone(LiveSandbox& live);  // it is gone, and hidden from callers
   void remove(const std::string& id);
 
   LivePtr lookup(const std::string& id) const;  // null: unknown or gone
-  LivePtr existing(const std::string& id) const;  // throws Error(not_found)
+  LivePtr get(const std::string& id) const;  // throws Error(not_found)
   // To be called after locking live.busy, since the sandbox may have ended meanwhile. Throws
   // Error(not_found).
   void check_alive(const LiveSandbox& live) const;
-  // Without seats, and without what is gone.
+  // Without warm sandboxes, and without what is gone.
   std::optional<JournalRecord> find(const std::string& id) const;
   std::vector<JournalRecord> list() const;
-  std::vector<LivePtr> seats() const;
+  std::vector<LivePtr> warm() const;
   // Returns the running sandboxes that expired before `limit`, of the UptimeClock, each once only.
   std::vector<std::string> take_expired(Time limit);
 
   using Change = std::function<void(JournalRecord&)>;
   // Changes the record of a running sandbox, in the journal and in memory. Throws Error(not_found,
   // unavailable).
-  void note(LiveSandbox& live, const Change& change);
+  void update(LiveSandbox& live, const Change& change);
   // In memory only.
-  void amend(LiveSandbox& live, const Change& change);
+  void update_in_memory(LiveSandbox& live, const Change& change);
 
  private:
   const Journal& journal_;

@@ -13,7 +13,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxConnections = 2048;
-constexpr std::chrono::seconds kStepsPatience{15};
+constexpr std::chrono::seconds kStepsTimeout{15};
 constexpr std::chrono::milliseconds kFirstLook{10}, kLongestLook{250};
 
 Json failure_answer(const Json& id, std::exception_ptr failure) {
@@ -51,13 +51,13 @@ Task<void> NodeServer::serve(int listener) {
     if (connections_ >= kMaxConnections || !wire::is_peer(stream, settings_.serve_uid)) continue;
     ++connections_;
     spawn_detached(executor, [this, s = std::move(stream)]() mutable -> Task<void> {
-      auto outcome = co_await attempt(converse(std::move(s)));
+      auto outcome = co_await attempt(serve_connection(std::move(s)));
       --connections_;
     });
   }
 }
 
-Task<void> NodeServer::converse(wire::Stream stream) {
+Task<void> NodeServer::serve_connection(wire::Stream stream) {
   while (std::optional<Json> request = co_await wire::receive(stream)) {
     co_await answer(stream, *request);
   }
@@ -78,24 +78,25 @@ Task<void> NodeServer::answer(wire::Stream& stream, const Json& request) {
 }
 
 Task<Json> NodeServer::run(wire::Stream& caller, std::string verb, Json params) {
-  const Pace pace = pace_of(verb, params);
-  std::string tenant = pace == Pace::copies ? whose_disk(supervisor_, params) : "";
+  const WorkClass work_class = work_class_of(verb, params);
+  std::string tenant = work_class == WorkClass::copies ? tenant_of_disk(supervisor_, params) : "";
   std::function<Json()> work = [this, verb = std::move(verb), params = std::move(params)] {
     return answer_verb(settings_, supervisor_, verb, params);
   };
-  if (pace == Pace::quick) co_return co_await on_pool(pool_, std::move(work));
-  if (pace == Pace::copies) {
+  if (work_class == WorkClass::quick) co_return co_await on_pool(pool_, std::move(work));
+  if (work_class == WorkClass::copies) {
     auto copying = copy(caller, std::move(tenant), std::move(work));
     co_return co_await std::move(copying);
   }
-  co_return co_await in_steps(pace == Pace::ends ? endings_ : pool_, std::move(work));
+  co_return co_await retry_until_done(work_class == WorkClass::ends ? endings_ : pool_,
+                                      std::move(work));
 }
 
 // Whoever has left has given up what it asked for, and perhaps looked in vain for what is left.
 Task<Json> NodeServer::copy(wire::Stream& caller, std::string tenant, std::function<Json()> work) {
   co_await copy_slots_.acquire(tenant);
   Settled<Json> copied;
-  if (wire::is_quiet(caller.native_handle())) {
+  if (wire::is_idle(caller.native_handle())) {
     auto copying = on_pool(copies_, std::move(work));
     auto settling = settle(std::move(copying), copied);
     co_await std::move(settling);
@@ -107,8 +108,8 @@ Task<Json> NodeServer::copy(wire::Stream& caller, std::string tenant, std::funct
   co_return copied.take();
 }
 
-Task<Json> NodeServer::in_steps(asio::thread_pool& pool, std::function<Json()> work) {
-  const auto limit = std::chrono::steady_clock::now() + kStepsPatience;
+Task<Json> NodeServer::retry_until_done(asio::thread_pool& pool, std::function<Json()> work) {
+  const auto limit = std::chrono::steady_clock::now() + kStepsTimeout;
   for (auto pause = kFirstLook;; pause = std::min(pause * 2, kLongestLook)) {
     try {
       auto step = on_pool(pool, work);

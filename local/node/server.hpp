@@ -23,15 +23,15 @@ class NodeServer {
  private:
   static constexpr size_t kCopies = 4;  // maximum number of concurrent copies
 
-  Task<void> converse(wire::Stream stream);
+  Task<void> serve_connection(wire::Stream stream);
   Task<void> answer(wire::Stream& stream, const Json& request);
-  // Runs a verb on the pool for its Pace.
+  // Runs a verb on the pool for its WorkClass.
   Task<Json> run(wire::Stream& caller, std::string verb, Json params);
   // Runs work that copies a disk of the tenant's. Copies are scheduled fairly among tenants; one
   // whose caller has left while it waited is not made.
   Task<Json> copy(wire::Stream& caller, std::string tenant, std::function<Json()> work);
   // Repeats `work` while it throws Error(timeout), so that no thread waits. Throws that after 15 s.
-  Task<Json> in_steps(asio::thread_pool& pool, std::function<Json()> work);
+  Task<Json> retry_until_done(asio::thread_pool& pool, std::function<Json()> work);
 
   const NodeSettings& settings_;
   Supervisor& supervisor_;

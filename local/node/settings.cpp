@@ -11,7 +11,7 @@ std::string socket_path(const NodeSettings& settings) {
 }
 std::string sandboxes_dir(const NodeSettings& settings) { return settings.run_dir + "/sandboxes"; }
 
-std::string ends_dir(const NodeSettings& settings) { return settings.run_dir + "/ends"; }
+std::string final_usage_dir(const NodeSettings& settings) { return settings.run_dir + "/ends"; }
 std::string images_dir(const NodeSettings& settings) {
   return settings.image_store.empty() ? settings.data_dir + "/images" : settings.image_store;
 }

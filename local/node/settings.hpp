@@ -41,7 +41,7 @@ struct NodeSettings {
 // Paths below the two directories.
 std::string socket_path(const NodeSettings& settings);
 std::string sandboxes_dir(const NodeSettings& settings);
-std::string ends_dir(const NodeSettings& settings);
+std::string final_usage_dir(const NodeSettings& settings);
 std::string images_dir(const NodeSettings& settings);
 std::string disks_dir(const NodeSettings& settings);
 std::string snapshots_dir(const NodeSettings& settings);

@@ -14,7 +14,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kCopyPatience{3};
+constexpr std::chrono::seconds kCopyTimeout{3};
 
 Error snapshot_error(const std::string& id, const StepError& failure) {
   log::warn("no snapshot",
@@ -27,10 +27,10 @@ Error snapshot_error(const std::string& id, const StepError& failure) {
 }
 
 // Thaws a sandbox at end() or in the destructor, unless it is paused.
-class Standstill {
+class CopyFreeze {
  public:
-  explicit Standstill(const JournalRecord& record) : record_(&record) {}
-  ~Standstill() { end(); }
+  explicit CopyFreeze(const JournalRecord& record) : record_(&record) {}
+  ~CopyFreeze() { end(); }
   void end() {
     if (record_ && !record_->paused) thaw(record_->cgroups);
     record_ = nullptr;
@@ -47,9 +47,9 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   if (!is_safe_name(snapshot_id)) throw Error::invalid("/snapshot", "is not a snapshot's id");
   if (!capabilities_.can_snapshot())
     throw Error(ErrorCode::unsupported, "disks of this machine cannot be copied");
-  LivePtr live = table_.existing(id);
+  LivePtr live = table_.get(id);
   // The threads for copies are few: a second snapshot of one sandbox must not block one for long.
-  const std::unique_lock busy(live->busy, kCopyPatience);
+  const std::unique_lock busy(live->busy, kCopyTimeout);
   if (!busy) throw Error(ErrorCode::conflict, "the sandbox's disk is being copied, or it ends");
   const Copying copying(*live, true);
   table_.check_alive(*live);
@@ -71,12 +71,12 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   try {
     Fd disk = disks_.open_image(id);
     flush_disk(*live);  // flush most data while the sandbox runs, to keep the standstill short
-    Standstill standstill(record);
-    stand_still(*live);
+    CopyFreeze frozen(record);
+    wait_until_frozen(*live);
     flush_disk(*live);
     return snapshots_.add(
         std::move(wanted), disk.get(), lasting, [&] { check_copy(live->ending); },
-        [&] { standstill.end(); });
+        [&] { frozen.end(); });
   } catch (const StepError& failure) {
     throw snapshot_error(id, failure);
   }
@@ -84,18 +84,18 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
 
 // A snapshot's disk is an overlay of the image tree it was written over, by the image's account of
 // that time, so these are taken even if the image's name stands for others by now.
-OpenImage Supervisor::open_image(const SandboxOrder& order) const {
-  if (order.snapshot.empty()) return images_.open(order.image);
-  if (!is_safe_name(order.snapshot)) throw Error::not_found("snapshot", order.snapshot);
-  const auto snapshot = snapshots_.find(order.snapshot);
-  if (!snapshot || snapshot->tenant_id != order.tenant_id)
-    throw Error::not_found("snapshot", order.snapshot);
-  if (snapshot->image != order.image)
+OpenImage Supervisor::open_image(const SandboxRequest& request) const {
+  if (request.snapshot.empty()) return images_.open(request.image);
+  if (!is_safe_name(request.snapshot)) throw Error::not_found("snapshot", request.snapshot);
+  const auto snapshot = snapshots_.find(request.snapshot);
+  if (!snapshot || snapshot->tenant_id != request.tenant_id)
+    throw Error::not_found("snapshot", request.snapshot);
+  if (snapshot->image != request.image)
     throw Error(ErrorCode::conflict, "the snapshot was taken over another image");
-  if (snapshot->disk_gib != order.resources.disk_gib)
+  if (snapshot->disk_gib != request.resources.disk_gib)
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot->disk_gib));
-  OpenImage image = images_.open_version(order.image, snapshot->image_digest);
+  OpenImage image = images_.open_version(request.image, snapshot->image_digest);
   if (snapshot->image_config) image.info.config = *snapshot->image_config;
   return image;
 }
@@ -107,17 +107,18 @@ int64_t Supervisor::disk_used(const JournalRecord& record) const {
   return static_cast<int64_t>((status.f_blocks - status.f_bfree) * status.f_frsize);
 }
 
-Fd Supervisor::make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop) {
-  const Fd image = disks_.create(order.id);
+Fd Supervisor::make_disk(const SandboxRequest& request, uint64_t bytes,
+                         const std::atomic<bool>& stop) {
+  const Fd image = disks_.create(request.id);
   const LoopDevice loop = attach_loop(image.get());
-  if (order.snapshot.empty()) {
+  if (request.snapshot.empty()) {
     disks_.format(image.get(), bytes);
   } else {
-    const OpenSnapshot original = snapshots_.open(order.snapshot);
+    const OpenSnapshot original = snapshots_.open(request.snapshot);
     copy_disk(original.image.get(), image.get(), static_cast<off_t>(bytes),
               [&] { check_copy(stop); });
   }
-  follow_size(loop);
+  update_size(loop);
   return mount_disk(loop);
 }
 

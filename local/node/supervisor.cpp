@@ -27,7 +27,7 @@ bool has_waiting_child(const JournalRecord& record) {
   std::ifstream comm(child + "/comm");
   std::string name;
   std::error_code unreadable;
-  return comm >> name && name == agent::FirstChild::kName &&
+  return comm >> name && name == agent::PreforkedChild::kName &&
          std::filesystem::equivalent(first + "/exe", child + "/exe", unreadable);
 }
 
@@ -42,7 +42,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
       table_(journal_),
-      ends_(ends_dir(settings_)),
+      final_usage_(final_usage_dir(settings_)),
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name, disk_speed(settings_))),
       seccomp_(compile_seccomp()),
       launcher_(agent_binary(settings_)),
@@ -56,13 +56,13 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
                  watch_space();
                  disks_.drop_unused();
                }) {
-  capabilities_.no_egress = egress_.missing();
+  capabilities_.no_egress = egress_.unsupported_reason();
   recover();
-  try_out();
-  Warming::Work work;
-  work.make = [this](const SeatClass& seat_class) { return make_seat(seat_class); };
-  work.end = [this](const std::string& seat) { end_seat(seat); };
-  warming_ = std::make_unique<Warming>(pool_, std::move(work));
+  run_self_test();
+  PoolRefiller::Work work;
+  work.make = [this](const WarmClass& warm_class) { return make_warm(warm_class); };
+  work.end = [this](const std::string& warm) { end_warm(warm); };
+  refiller_ = std::make_unique<PoolRefiller>(pool_, std::move(work));
   if (capabilities_.cgroups.version != 0) tcp_watch_ = watch_tcp();
   descriptor_watch_ = watch_descriptors();
 }
@@ -70,9 +70,9 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
 Supervisor::~Supervisor() {
   descriptor_watch_.reset();
   tcp_watch_.reset();
-  warming_.reset();
-  for (const LivePtr& seat : table_.seats()) end_seat(seat->record.id);
-  tidying_.finish();
+  refiller_.reset();
+  for (const LivePtr& warm : table_.warm()) end_warm(warm->record.id);
+  cleanup_.finish();
 }
 
 SandboxMetrics Supervisor::metrics(const std::string& id) {
@@ -94,10 +94,10 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
 
 // Does not lock busy: the sandbox would expire during a long copy.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
-  LivePtr live = table_.existing(id);
+  LivePtr live = table_.get(id);
   if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
   const Time expires_at = uptime_.now() + ttl;
-  table_.note(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
+  table_.update(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
 }
 
 bool Supervisor::image_in_use(const std::string& name) const {

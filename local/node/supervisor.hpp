@@ -15,20 +15,20 @@
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/deferred_cleanup.hpp"
 #include "local/node/disk_space.hpp"
-#include "local/node/egress_host.hpp"
-#include "local/node/ends.hpp"
+#include "local/node/egress_supervisor.hpp"
+#include "local/node/final_usage_log.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/machine_capabilities.hpp"
-#include "local/node/memory_watch.hpp"
-#include "local/node/order.hpp"
+#include "local/node/memory_monitor.hpp"
+#include "local/node/pool_refiller.hpp"
+#include "local/node/sandbox_request.hpp"
 #include "local/node/sandbox_table.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
-#include "local/node/tidying.hpp"
 #include "local/node/warm_pool.hpp"
-#include "local/node/warming.hpp"
 #include "local/node/watcher.hpp"
 
 namespace sandgate {
@@ -36,32 +36,34 @@ namespace sandgate {
 // Creates, watches and ends the sandboxes of one machine. All calls are thread-safe and may block
 // on the kernel. Each action is in the journal before it is executed, so that a supervisor started
 // after a crash can adopt running sandboxes and remove the others. Sandboxes that wait for an owner
-// (seats) do not appear in find() and list(). The members are implemented in one file per topic,
-// named at their declarations.
+// (warm sandboxes) do not appear in find() and list(). The members are implemented in one file per
+// topic, named at their declarations.
 class Supervisor {
  public:
   // Adopts or removes the sandboxes that an earlier supervisor with the same settings left. `post`
   // runs work on a thread where it may block and throw. Throws Error or StepError when this machine
   // cannot run sandboxes.
   Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post);
-  ~Supervisor();  // ends the seats and removes all traces; owned sandboxes keep running
+  ~Supervisor();  // ends the warm sandboxes and removes all traces; owned sandboxes keep running
 
   // Throws Error: invalid, conflict (the id is in use), not_found (image or snapshot), forbidden
   // (workspace), no_capacity, unsupported, unavailable, internal.
-  JournalRecord create(const SandboxOrder& order);
-  static constexpr std::chrono::milliseconds kEndPatience{10'000};
+  JournalRecord create(const SandboxRequest& request);
+  static constexpr std::chrono::milliseconds kEndTimeout{10'000};
   // Kills the sandbox and returns when all its processes are gone; its other traces are removed in
   // the background. Unknown ids are ignored. Throws Error(timeout) when it has not ended within
-  // `patience`, of which a repeated call has none. It then ends by itself later, unless a copy of
+  // `timeout`, of which a repeated call has none. It then ends by itself later, unless a copy of
   // its disk was in the way, and is to be killed again.
-  void kill(const std::string& id, std::chrono::milliseconds patience = kEndPatience);
+  void kill(const std::string& id, std::chrono::milliseconds timeout = kEndTimeout);
   // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
-  // calls and end_of() return the same usage, also after a crash, as they do for a sandbox that
-  // died by itself. Empty: unknown.
+  // calls and final_usage_of() return the same usage, also after a crash, as they do for a sandbox
+  // that died by itself. Empty: unknown.
   std::optional<SandboxMetrics> finish(const std::string& id,
-                                       std::chrono::milliseconds patience = kEndPatience);
-  std::optional<Ends::End> end_of(const std::string& id) const { return ends_.find(id); }
-  std::vector<std::string> died_since(Time moment) const { return ends_.died_since(moment); }
+                                       std::chrono::milliseconds timeout = kEndTimeout);
+  std::optional<FinalUsageLog::Entry> final_usage_of(const std::string& id) const {
+    return final_usage_.find(id);
+  }
+  std::vector<std::string> died_since(Time moment) const { return final_usage_.died_since(moment); }
   std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
@@ -86,84 +88,84 @@ class Supervisor {
 
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
-  void drop_seats(const std::string& image);  // ends an image's seats, before it is removed
+  void drop_warm(const std::string& image);  // ends an image's warm sandboxes, before it is removed
   const Capabilities& capabilities() const { return capabilities_; }
 
  private:
   // Creating (launching.cpp): reserves name and ids, writes the journal, launches, opens egress.
-  enum class Owner { known, awaited };  // awaited: the sandbox becomes a seat
-  void check_order(const SandboxOrder& order) const;
-  JournalRecord launch(const SandboxOrder& order, const OpenImage& image, Owner owner);
-  LivePtr reserve(const SandboxOrder& order, const ImageInfo& image, Owner owner);
-  void start(LiveSandbox& live, const SandboxOrder& order, const OpenImage& image, Owner owner);
+  enum class Owner { known, awaited };  // awaited: it becomes a warm sandbox
+  void check_request(const SandboxRequest& request) const;
+  JournalRecord launch(const SandboxRequest& request, const OpenImage& image, Owner owner);
+  LivePtr reserve(const SandboxRequest& request, const ImageInfo& image, Owner owner);
+  void start(LiveSandbox& live, const SandboxRequest& request, const OpenImage& image, Owner owner);
   void note_started(LiveSandbox& live, Launcher::Launched launched, Owner owner);
-  // Returns the record with the order's id, tenant, policy and ttl; the ttl starts at this call.
-  JournalRecord belonging_to(const SandboxOrder& order, JournalRecord record) const;
+  // Returns the record with the request's id, tenant, policy and ttl; the ttl starts at this call.
+  JournalRecord assigned_record(const SandboxRequest& request, JournalRecord record) const;
 
-  // Seats of the warm pool (seats.cpp).
-  LivePtr take_seat(const SandboxOrder& order, const ImageInfo& image);  // null: none waits
-  // Turns the seat into the ordered sandbox. When its agent fails, ends it and returns empty.
-  std::optional<JournalRecord> hand_over(const LivePtr& seat, const SandboxOrder& order,
-                                         const ImageInfo& image);
-  void rename(const LivePtr& seat, const SandboxOrder& order);
-  std::string make_seat(const SeatClass& seat_class);
-  void end_seat(const std::string& seat);
+  // The warm pool (warm_sandboxes.cpp).
+  LivePtr take_warm(const SandboxRequest& request, const ImageInfo& image);  // null: none waits
+  // Turns the warm sandbox into the requested one. When its agent fails, ends it and returns empty.
+  std::optional<JournalRecord> assign(const LivePtr& warm, const SandboxRequest& request,
+                                      const ImageInfo& image);
+  void rename(const LivePtr& warm, const SandboxRequest& request);
+  std::string make_warm(const WarmClass& warm_class);
+  void end_warm(const std::string& warm);
 
   // Ending (ending.cpp). These are called with live.busy held and may be repeated; all but the
   // first throw Error(timeout).
-  void strike(LiveSandbox& live) const;  // kills the sandbox; the watcher will report its exit
+  void send_kill(LiveSandbox& live) const;  // kills the sandbox; the watcher will report its exit
   // Kills it and waits until it is dead.
-  void stop(LiveSandbox& live, std::chrono::milliseconds patience = kEndPatience) const;
+  void stop(LiveSandbox& live, std::chrono::milliseconds timeout = kEndTimeout) const;
   // Stops it and sets gone; false if it was gone already.
-  bool halt(const LivePtr& live, std::chrono::milliseconds patience = kEndPatience);
+  bool stop_and_mark_gone(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
   // Halts it, then removes its traces in the background.
-  void end(const LivePtr& live, std::chrono::milliseconds patience = kEndPatience);
+  void end(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
   // A sandbox that is to end, with busy locked, and how long its death may be waited for.
-  struct Doomed {
+  struct KillTarget {
     LivePtr live;  // null: it is gone
     std::unique_lock<std::timed_mutex> busy;
-    std::chrono::milliseconds patience;
+    std::chrono::milliseconds timeout;
   };
   // Throws Error(timeout).
-  Doomed hold_to_end(const std::string& id, std::chrono::milliseconds patience) const;
+  KillTarget lock_to_kill(const std::string& id, std::chrono::milliseconds timeout) const;
   void remove_traces(const LivePtr& live);
   // Closes the way out of a dead sandbox and returns what it has used.
   SandboxMetrics last_usage(const JournalRecord& record, Time end);
   // Remembers the usage of a sandbox that died at that time, unless its end is remembered.
-  void note_death(const LiveSandbox& live, Time died_at);
-  void keep_end(const JournalRecord& record, Time end, bool died);  // logs failures
+  void record_death(const LiveSandbox& live, Time died_at);
+  void record_final_usage(const JournalRecord& record, Time end, bool died);  // logs failures
   // Called by the watcher.
   void on_exit(const std::string& id);
   void end_expired();
 
   // Sandboxes that an earlier supervisor left (recovery.cpp).
   void recover();
-  void try_out();
+  void run_self_test();
   std::optional<StepError> try_disk(DiskKind disk, const std::string& empty_image);
   LivePtr adopt(const JournalRecord& record);  // null: it no longer runs
   // Remembers the usage of a sandbox that ended while no node ran. When that was is unknown; now it
   // is noticed.
-  void note_missed_end(const JournalRecord& record);
-  void sweep(const JournalRecord& record);
-  void sweep_strays();
+  void record_missed_death(const JournalRecord& record);
+  void remove_leftovers(const JournalRecord& record);
+  void remove_orphans();
 
   // Freezing (pausing.cpp).
   void note_paused(LiveSandbox& live, bool paused);
-  // Begins to freeze it, and returns whether it is frozen after `patience`. Throws
+  // Begins to freeze it, and returns whether it is frozen after `timeout`. Throws
   // Error(unsupported).
-  bool freezes(const JournalRecord& record, std::chrono::milliseconds patience) const;
+  bool try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) const;
   // For a copy: returns when it is frozen. Throws Error(conflict, unsupported), and StepError when
   // the copy must stop.
-  void stand_still(const LiveSandbox& live) const;
-  void let_go(LiveSandbox& live);  // takes a pause back
+  void wait_until_frozen(const LiveSandbox& live) const;
+  void undo_pause(LiveSandbox& live);  // takes a pause back
   void restore_pause(const JournalRecord& record) const;
 
   // Disks and snapshots (snapshots.cpp).
-  // Opens the order's image, or its snapshot's. Throws Error: not_found (image or snapshot),
+  // Opens the request's image, or its snapshot's. Throws Error: not_found (image or snapshot),
   // conflict, invalid.
-  OpenImage open_image(const SandboxOrder& order) const;
+  OpenImage open_image(const SandboxRequest& request) const;
   // Mounts a new disk, or a copy of a snapshot's. Throws StepError; not_found (snapshot).
-  Fd make_disk(const SandboxOrder& order, uint64_t bytes, const std::atomic<bool>& stop);
+  Fd make_disk(const SandboxRequest& request, uint64_t bytes, const std::atomic<bool>& stop);
   // Used bytes as df inside shows them: without deleted files, whose blocks the image still holds.
   int64_t disk_used(const JournalRecord& record) const;
 
@@ -175,29 +177,29 @@ class Supervisor {
   void watch_space();
   void flush_all() const;
 
-  // Egress (way_out.cpp).
-  void open_way_out(const LiveSandbox& live);
-  void reopen_ways_out(std::vector<LivePtr> adopted, const std::stop_token& stop);
-  bool reopen(LiveSandbox& live, bool last);
+  // Egress (egress_attachment.cpp).
+  void attach_egress(const LiveSandbox& live);
+  void reattach_all_egress(std::vector<LivePtr> adopted, const std::stop_token& stop);
+  bool reattach_egress(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
   // Memory that control groups do not count or whose limit for the machine is near, and epoll
   // items. Each of these watches ends the programs of a sandbox that holds too much.
-  std::unique_ptr<MemoryWatch> watch_tcp();  // and of other sockets (tcp_memory.cpp)
-  void end_tcp_hoards() const;
-  void end_largest_holder() const;
-  std::unique_ptr<MemoryWatch> watch_descriptors();  // (descriptor_memory.cpp)
-  struct DescriptorLook {
+  std::unique_ptr<MemoryMonitor> watch_tcp();  // and of other sockets (tcp_memory.cpp)
+  void enforce_tcp_limits() const;
+  void end_largest_socket_user() const;
+  std::unique_ptr<MemoryMonitor> watch_descriptors();  // (descriptor_memory.cpp)
+  struct DescriptorScan {
     int64_t cpu_micros = 0;  // that the sandbox had used by then; 0: unknown
     int hiding = 0;  // looks in a row, this included, at which it may have held more than was seen
   };
-  using DescriptorLooks = std::map<std::string, DescriptorLook>;  // by sandbox
+  using DescriptorScans = std::map<std::string, DescriptorScan>;  // by sandbox
   enum class Suspects { all, with_epoll_items };  // the latter: who can have too many of them
   // `machine_items`: how many epoll items all programs of the machine have at most.
-  void end_descriptor_hoards(DescriptorLooks& last, int64_t machine_items, Suspects suspects);
+  void enforce_descriptor_limits(DescriptorScans& last, int64_t machine_items, Suspects suspects);
   // `most_items`: how many of them this sandbox has at most. Takes and returns `hiding`.
-  int look_at_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
-                          int hiding);
+  int scan_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
+                       int hiding);
   void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
   // As end_programs(), but ends a paused sandbox whole: what is killed in it dies only when it goes
   // on. `busy`: its own; while somebody else has it, a paused one stays for a later look.
@@ -207,7 +209,7 @@ class Supervisor {
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
   const DiskSpace space_;
-  std::atomic<bool> scarce_{false};  // space_.scarce() at the watcher's last tick
+  std::atomic<bool> scarce_{false};  // space_.is_scarce() at the watcher's last tick
   std::atomic<bool> stopping_{false};  // no disk may be copied any more
   SystemClock clock_;
   UptimeClock uptime_;
@@ -216,20 +218,20 @@ class Supervisor {
   SnapshotStore snapshots_;
   Journal journal_;
   SandboxTable table_;
-  Ends ends_;
+  FinalUsageLog final_usage_;
   OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
   Launcher launcher_;
   IdRanges ranges_;
-  EgressHost egress_;
+  EgressSupervisor egress_;
   Capabilities capabilities_;
   WarmPool pool_;
-  Tidying tidying_;
+  DeferredCleanup cleanup_;
   // Last, because their threads use the members above.
   Watcher watcher_;
-  std::unique_ptr<Warming> warming_;
-  std::unique_ptr<MemoryWatch> tcp_watch_, descriptor_watch_;
-  std::jthread reopening_;  // runs reopen_ways_out()
+  std::unique_ptr<PoolRefiller> refiller_;
+  std::unique_ptr<MemoryMonitor> tcp_watch_, descriptor_watch_;
+  std::jthread reattaching_;  // runs reattach_all_egress()
 };
 
 }  // namespace sandgate

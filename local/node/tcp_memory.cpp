@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr MemoryWatch::Pace kTcpPace{"tcp-watch", std::chrono::milliseconds(100), 20};
+constexpr MemoryMonitor::Schedule kTcpSchedule{"tcp-watch", std::chrono::milliseconds(100), 20};
 constexpr int64_t kWorthALook = 32 << 20;
 // Whoever holds less is not why the machine is short of it.
 constexpr int64_t kWorthEnding = 32 << 20;
@@ -20,17 +20,17 @@ bool sockets_are_short() { return tcp_memory().is_short() || udp_memory().is_sho
 
 }  // namespace
 
-std::unique_ptr<MemoryWatch> Supervisor::watch_tcp() {
+std::unique_ptr<MemoryMonitor> Supervisor::watch_tcp() {
   const bool is_counted = capabilities_.cgroups.version != 1;
-  return std::make_unique<MemoryWatch>(
-      kTcpPace,
+  return std::make_unique<MemoryMonitor>(
+      kTcpSchedule,
       [is_counted] {
         return is_counted ? sockets_are_short()
                           : tcp_memory().held > kWorthALook || udp_memory().is_short();
       },
       [this] {
-        end_tcp_hoards();
-        if (sockets_are_short()) end_largest_holder();
+        enforce_tcp_limits();
+        if (sockets_are_short()) end_largest_socket_user();
       });
 }
 
@@ -53,14 +53,14 @@ void Supervisor::end_hoarder(LiveSandbox& live, const JournalRecord& record,
   end_programs(record);
   if (!busy || !record.paused) return;
   live.ending = true;
-  strike(live);
+  send_kill(live);
 }
 
 // Like the kernel's OOM killer, but kills all programs of the sandbox: each may hold little and all
 // of them together too much.
-void Supervisor::end_tcp_hoards() const {
+void Supervisor::enforce_tcp_limits() const {
   for (const JournalRecord& record : list()) {
-    if (record.paused || cgroups_->socket_use(record.cgroups).excess() <= kTcpSlack) continue;
+    if (record.paused || cgroups_->socket_usage(record.cgroups).excess() <= kTcpSlack) continue;
     log::warn("programs ended: they hold more in TCP buffers than their sandbox may",
               {{"sandbox", record.id}});
     end_programs(record);
@@ -69,11 +69,11 @@ void Supervisor::end_tcp_hoards() const {
 
 // One at a time: what it held may be enough for the others. Paused ones count, too: a tenant could
 // fill buffers and pause, and programs of others would end in vain.
-void Supervisor::end_largest_holder() const {
+void Supervisor::end_largest_socket_user() const {
   const std::vector<JournalRecord> records = list();
   std::vector<int64_t> held;
   for (const JournalRecord& record : records)
-    held.push_back(cgroups_->socket_use(record.cgroups).held);
+    held.push_back(cgroups_->socket_usage(record.cgroups).held);
   const auto largest = largest_holder(held, kWorthEnding);
   const LivePtr live = largest ? table_.lookup(records[*largest].id) : nullptr;
   if (!live) return;

@@ -13,7 +13,7 @@
 namespace sandgate {
 namespace {
 
-struct Asked {
+struct VerbCall {
   const NodeSettings& settings;
   Supervisor& supervisor;
   const Json& params;
@@ -35,128 +35,128 @@ namespace verbs {
 
 // A sandbox.
 
-Json create(const Asked& asked) {
-  return to_json(to_backend(asked.supervisor.create(create_order_from(asked.params))));
+Json create(const VerbCall& call) {
+  return to_json(to_backend(call.supervisor.create(sandbox_request_from(call.params))));
 }
 
-Json find(const Asked& asked) {
-  const std::string id = asked.id();
-  if (const auto record = asked.supervisor.find(id)) return to_json(to_backend(*record));
-  const auto end = asked.supervisor.end_of(id);
+Json find(const VerbCall& call) {
+  const std::string id = call.id();
+  if (const auto record = call.supervisor.find(id)) return to_json(to_backend(*record));
+  const auto end = call.supervisor.final_usage_of(id);
   if (!end) return Json();
   return to_json(BackendSandbox{.backend_id = id,
                                 .sandbox_id = id,
                                 .state = BackendState::gone,
-                                .counted = end->counted,
+                                .counted = end->usage,
                                 .died = end->died});
 }
 
-Json list(const Asked& asked) {
+Json list(const VerbCall& call) {
   Json items = Json::array();
-  for (const JournalRecord& record : asked.supervisor.list())
+  for (const JournalRecord& record : call.supervisor.list())
     items.push_back(to_json(to_backend(record)));
   return items;
 }
 
-Json metrics(const Asked& asked) { return to_json(asked.supervisor.metrics(asked.id())); }
+Json metrics(const VerbCall& call) { return to_json(call.supervisor.metrics(call.id())); }
 
-Json extend(const Asked& asked) {
-  const auto ttl = asked.params.find("ttl_seconds");
-  if (ttl == asked.params.end() || !ttl->is_number_integer())
+Json extend(const VerbCall& call) {
+  const auto ttl = call.params.find("ttl_seconds");
+  if (ttl == call.params.end() || !ttl->is_number_integer())
     throw Error::invalid("/ttl_seconds", "is required");
-  asked.supervisor.extend(asked.id(), std::chrono::seconds(ttl->get<int64_t>()));
+  call.supervisor.extend(call.id(), std::chrono::seconds(ttl->get<int64_t>()));
   return kDone;
 }
 
-Json pause(const Asked& asked) {
-  asked.supervisor.pause(asked.id());
+Json pause(const VerbCall& call) {
+  call.supervisor.pause(call.id());
   return kDone;
 }
 
-Json resume(const Asked& asked) {
-  asked.supervisor.resume(asked.id());
+Json resume(const VerbCall& call) {
+  call.supervisor.resume(call.id());
   return kDone;
 }
 
-Json network(const Asked& asked) {
-  const std::string id = asked.id();
-  const auto record = asked.supervisor.find(id);
+Json network(const VerbCall& call) {
+  const std::string id = call.id();
+  const auto record = call.supervisor.find(id);
   if (!record) throw Error::not_found("sandbox", id);
   return egress::network_json(record->network);
 }
 
-Json set_network(const Asked& asked) {
-  const std::string id = asked.id();
-  asked.supervisor.set_network(id, valid_network_from(asked.params.value("network", Json())));
+Json set_network(const VerbCall& call) {
+  const std::string id = call.id();
+  call.supervisor.set_network(id, valid_network_from(call.params.value("network", Json())));
   return kDone;
 }
 
-Json kill(const Asked& asked) {
-  asked.supervisor.kill(asked.id(), kUsualEnd);
+Json kill(const VerbCall& call) {
+  call.supervisor.kill(call.id(), kUsualEnd);
   return kDone;
 }
 
-Json deaths(const Asked& asked) {
-  return asked.supervisor.died_since(SystemClock().now() - Provider::kDeathsKept);
+Json deaths(const VerbCall& call) {
+  return call.supervisor.died_since(SystemClock().now() - Provider::kDeathsKept);
 }
 
-Json finish(const Asked& asked) {
-  const auto counted = asked.supervisor.finish(asked.id(), kUsualEnd);
+Json finish(const VerbCall& call) {
+  const auto counted = call.supervisor.finish(call.id(), kUsualEnd);
   return counted ? to_json(*counted) : Json();
 }
 
 // Snapshots.
 
-Json snapshot(const Asked& asked) {
-  const bool lasting = asked.params.value("lasting", Json(true)) != Json(false);
-  const std::string id = asked.id();
-  return to_json(to_backend(asked.supervisor.snapshot(id, asked.snapshot(), lasting)));
+Json snapshot(const VerbCall& call) {
+  const bool lasting = call.params.value("lasting", Json(true)) != Json(false);
+  const std::string id = call.id();
+  return to_json(to_backend(call.supervisor.snapshot(id, call.snapshot(), lasting)));
 }
 
-Json find_snapshot(const Asked& asked) {
-  const std::string id = asked.snapshot();
-  const SnapshotStore& snapshots = asked.supervisor.snapshots();
+Json find_snapshot(const VerbCall& call) {
+  const std::string id = call.snapshot();
+  const SnapshotStore& snapshots = call.supervisor.snapshots();
   if (const auto found = snapshots.find(id)) return to_json(to_backend(*found));
   // "None" would be believed, and what is made then belongs to nobody.
   if (snapshots.has_begun(id)) throw Error(ErrorCode::conflict, "the snapshot is being made");
   return Json();
 }
 
-Json remove_snapshot(const Asked& asked) {
-  asked.supervisor.snapshots().remove(asked.snapshot());
+Json remove_snapshot(const VerbCall& call) {
+  call.supervisor.snapshots().remove(call.snapshot());
   return kDone;
 }
 
 // Images.
 
-Json remove_image(const Asked& asked) {
-  const std::string name = required_text(asked.params, "name");
-  if (asked.supervisor.image_in_use(name))
+Json remove_image(const VerbCall& call) {
+  const std::string name = required_text(call.params, "name");
+  if (call.supervisor.image_in_use(name))
     throw Error(ErrorCode::conflict, "a sandbox or snapshot needs this image");
-  asked.supervisor.drop_seats(name);
-  asked.supervisor.images().remove(name);
-  collect_images(asked.settings, asked.supervisor.images());
+  call.supervisor.drop_warm(name);
+  call.supervisor.images().remove(name);
+  collect_images(call.settings, call.supervisor.images());
   return kDone;
 }
 
 // The machine.
 
-Json describe(const Asked& asked) {
+Json describe(const VerbCall& call) {
   static const std::string kInstance = random_hex(8);
-  Descriptor descriptor = sandgate::describe(asked.supervisor.capabilities());
-  for (const ImageInfo& image : asked.supervisor.images().list())
+  Descriptor descriptor = sandgate::describe(call.supervisor.capabilities());
+  for (const ImageInfo& image : call.supervisor.images().list())
     descriptor.images.insert(image.name);
   return {{"descriptor", to_json(descriptor)},
-          {"workspaces", asked.settings.workspaces},
-          {"sandboxes", sandboxes_dir(asked.settings)},
+          {"workspaces", call.settings.workspaces},
+          {"sandboxes", sandboxes_dir(call.settings)},
           {"instance", kInstance}};
 }
 
-Json ping(const Asked&) { return kDone; }
+Json ping(const VerbCall&) { return kDone; }
 
 }  // namespace verbs
 
-const std::map<std::string_view, Json (*)(const Asked&)> kVerbs = {
+const std::map<std::string_view, Json (*)(const VerbCall&)> kVerbs = {
     {"create", verbs::create},
     {"find", verbs::find},
     {"list", verbs::list},
@@ -186,17 +186,17 @@ Json answer_verb(const NodeSettings& settings, Supervisor& supervisor, const std
   return found->second({settings, supervisor, params});
 }
 
-Pace pace_of(const std::string& verb, const Json& params) {
-  if (verb == "kill" || verb == "finish") return Pace::ends;
-  if (verb == "snapshot") return Pace::copies;
-  if (verb == "pause" || verb == "resume" || verb == "set_network") return Pace::steps;
-  if (verb != "create" || !params.is_object()) return Pace::quick;
+WorkClass work_class_of(const std::string& verb, const Json& params) {
+  if (verb == "kill" || verb == "finish") return WorkClass::ends;
+  if (verb == "snapshot") return WorkClass::copies;
+  if (verb == "pause" || verb == "resume" || verb == "set_network") return WorkClass::steps;
+  if (verb != "create" || !params.is_object()) return WorkClass::quick;
   const auto snapshot = params.find("snapshot");
   const bool begins_with_one = snapshot != params.end() && *snapshot != Json("");
-  return begins_with_one ? Pace::copies : Pace::quick;
+  return begins_with_one ? WorkClass::copies : WorkClass::quick;
 }
 
-std::string whose_disk(Supervisor& supervisor, const Json& params) {
+std::string tenant_of_disk(Supervisor& supervisor, const Json& params) {
   if (params.contains("tenant")) return required_text(params, "tenant");
   const auto record = supervisor.find(required_text(params, "id"));
   return record ? record->tenant_id : "";

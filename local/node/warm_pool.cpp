@@ -9,7 +9,7 @@ constexpr std::chrono::seconds kWindow{5};
 constexpr std::chrono::minutes kRemembered{10};
 // Fewer requests than this within the window do not count.
 constexpr std::ptrdiff_t kRush = 3;
-constexpr std::chrono::seconds kFirstRest{1};
+constexpr std::chrono::seconds kFirstBackoff{1};
 constexpr int kMostDoublings = 6;
 constexpr size_t kMostClasses = 256;
 
@@ -24,29 +24,29 @@ size_t WarmPool::target(const Class& one, Instant now) const {
 }
 
 size_t WarmPool::missing(const Class& one, Instant now) const {
-  const size_t there = one.seats.size() + one.being_made, wanted = target(one, now);
-  return one.rests_until > now || wanted <= there ? 0 : wanted - there;
+  const size_t there = one.warm.size() + one.being_made, wanted = target(one, now);
+  return one.backoff_until > now || wanted <= there ? 0 : wanted - there;
 }
 
 bool WarmPool::is_quiet(const Class& one, Instant now) const {
-  if (one.seats.empty()) return true;
-  const bool low = one.seats.size() * 2 < target(one, now);
-  return one.last_asked + (low ? breath_ : Instant::duration(kQuiet)) <= now;
+  if (one.warm.empty()) return true;
+  const bool low = one.warm.size() * 2 < target(one, now);
+  return one.last_asked + (low ? refill_delay_ : Instant::duration(kQuietPeriod)) <= now;
 }
 
 size_t WarmPool::being_made() const {
   size_t all = 0;
-  for (const auto& [seat_class, one] : classes_) all += one.being_made;
+  for (const auto& [warm_class, one] : classes_) all += one.being_made;
   return all;
 }
 
 size_t WarmPool::count() const {
   size_t all = 0;
-  for (const auto& [seat_class, one] : classes_) all += one.seats.size() + one.being_made;
+  for (const auto& [warm_class, one] : classes_) all += one.warm.size() + one.being_made;
   return all;
 }
 
-std::optional<std::string> WarmPool::take(const SeatClass& wanted, Instant now) {
+std::optional<std::string> WarmPool::take(const WarmClass& wanted, Instant now) {
   if (most_ == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
   if (!classes_.contains(wanted) && classes_.size() >= kMostClasses) return std::nullopt;
@@ -54,16 +54,16 @@ std::optional<std::string> WarmPool::take(const SeatClass& wanted, Instant now) 
   one.last_asked = last_asked_ = now;
   one.asked.push_back(now);
   if (one.asked.size() > most_) one.asked.pop_front();
-  if (one.seats.empty()) return std::nullopt;
-  std::string seat = std::move(one.seats.front());
-  one.seats.pop_front();
-  return seat;
+  if (one.warm.empty()) return std::nullopt;
+  std::string warm = std::move(one.warm.front());
+  one.warm.pop_front();
+  return warm;
 }
 
-std::optional<SeatClass> WarmPool::next_to_make(Instant now) {
+std::optional<WarmClass> WarmPool::next_to_make(Instant now) {
   const std::lock_guard lock(mutex_);
   if (count() >= most_) return std::nullopt;
-  if (last_asked_ + breath_ > now && being_made() > 0) return std::nullopt;
+  if (last_asked_ + refill_delay_ > now && being_made() > 0) return std::nullopt;
   auto neediest = classes_.end();
   size_t most_missing = 0;
   for (auto at = classes_.begin(); at != classes_.end(); ++at) {
@@ -85,60 +85,60 @@ bool WarmPool::lacks(Instant now) const {
          });
 }
 
-void WarmPool::add(const SeatClass& made, std::string seat) {
+void WarmPool::add(const WarmClass& made, std::string warm) {
   const std::lock_guard lock(mutex_);
   Class& one = classes_[made];
   if (one.being_made > 0) --one.being_made;
   one.failures = 0;
-  one.seats.push_back(std::move(seat));
+  one.warm.push_back(std::move(warm));
 }
 
-void WarmPool::give_up(const SeatClass& failed, Instant now) {
+void WarmPool::back_off(const WarmClass& failed, Instant now) {
   const std::lock_guard lock(mutex_);
   Class& one = classes_[failed];
   if (one.being_made > 0) --one.being_made;
-  one.rests_until = now + kFirstRest * (1 << std::min(one.failures, kMostDoublings));
+  one.backoff_until = now + kFirstBackoff * (1 << std::min(one.failures, kMostDoublings));
   ++one.failures;
 }
 
 std::vector<std::string> WarmPool::surplus(Instant now) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> seats;
+  std::vector<std::string> warm;
   for (auto at = classes_.begin(); at != classes_.end();) {
     Class& one = at->second;
     const size_t wanted = target(one, now);
-    while (one.seats.size() > wanted) {
-      seats.push_back(std::move(one.seats.front()));
-      one.seats.pop_front();
+    while (one.warm.size() > wanted) {
+      warm.push_back(std::move(one.warm.front()));
+      one.warm.pop_front();
     }
     const bool unused = wanted == 0 && one.being_made == 0 && one.last_asked + kWindow < now;
     at = unused ? classes_.erase(at) : std::next(at);
   }
-  return seats;
+  return warm;
 }
 
 std::vector<std::string> WarmPool::drop_image(const std::string& image) {
   const std::lock_guard lock(mutex_);
-  std::vector<std::string> seats;
-  for (auto& [seat_class, one] : classes_) {
-    if (seat_class.image != image) continue;
-    std::move(one.seats.begin(), one.seats.end(), std::back_inserter(seats));
-    one.seats.clear();
+  std::vector<std::string> warm;
+  for (auto& [warm_class, one] : classes_) {
+    if (warm_class.image != image) continue;
+    std::move(one.warm.begin(), one.warm.end(), std::back_inserter(warm));
+    one.warm.clear();
     one.asked.clear();
     one.last_asked = {};
   }
-  return seats;
+  return warm;
 }
 
-void WarmPool::forget(const std::string& seat) {
+void WarmPool::forget(const std::string& warm) {
   const std::lock_guard lock(mutex_);
-  for (auto& [seat_class, one] : classes_) std::erase(one.seats, seat);
+  for (auto& [warm_class, one] : classes_) std::erase(one.warm, warm);
 }
 
 size_t WarmPool::waiting() const {
   const std::lock_guard lock(mutex_);
   size_t all = 0;
-  for (const auto& [seat_class, one] : classes_) all += one.seats.size();
+  for (const auto& [warm_class, one] : classes_) all += one.warm.size();
   return all;
 }
 

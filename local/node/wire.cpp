@@ -18,7 +18,7 @@ bool is_peer(Stream& stream, uid_t uid) {
          (peer.uid == 0 || peer.uid == uid);
 }
 
-bool is_quiet(int socket) {
+bool is_idle(int socket) {
   char byte;
   return recv(socket, &byte, 1, MSG_PEEK | MSG_DONTWAIT) < 0 && errno == EAGAIN;
 }

@@ -17,7 +17,7 @@ using Stream = asio::local::stream_protocol::socket;
 // Whether the peer's process runs as root or as `uid`.
 bool is_peer(Stream& stream, uid_t uid);
 // Whether the peer of a connected socket has neither closed it nor sent anything.
-bool is_quiet(int socket);
+bool is_idle(int socket);
 
 // Receives a message; empty when the peer closes between messages. Throws Error: invalid for a
 // malformed message, unavailable for a broken connection.

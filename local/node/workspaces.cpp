@@ -37,16 +37,16 @@ Fd find_workspace(const std::string& path, const std::vector<std::string>& works
 
 // Logs another owner than the image's account, because the kernel refuses writes to files of
 // unmapped owners whatever their mode.
-Fd open_workspace(const SandboxOrder& order, const ImageConfig& config,
+Fd open_workspace(const SandboxRequest& request, const ImageConfig& config,
                   const std::vector<std::string>& allowed) {
-  if (order.workspace.empty()) return Fd();
-  Fd workspace = find_workspace(order.workspace, allowed);
+  if (request.workspace.empty()) return Fd();
+  Fd workspace = find_workspace(request.workspace, allowed);
   struct stat status {};
-  if (order.workspace_writable && fstat(workspace.get(), &status) == 0 &&
+  if (request.workspace_writable && fstat(workspace.get(), &status) == 0 &&
       (status.st_uid != config.uid || status.st_gid != config.gid))
     log::warn("nobody inside can write at the top of the workspace: its owner is not the image's",
-              {{"sandbox", order.id},
-               {"workspace", order.workspace},
+              {{"sandbox", request.id},
+               {"workspace", request.workspace},
                {"owner", std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid)},
                {"wanted", std::to_string(config.uid) + ":" + std::to_string(config.gid)}});
   return workspace;

@@ -2,7 +2,7 @@
 
 #include "gateway/core/random.hpp"
 #include "providers/agentcore/aws_event_stream.hpp"
-#include "providers/only_size.hpp"
+#include "providers/fixed_resources.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/shell/shell_command.hpp"
 #include "providers/shell/spooled_process.hpp"
@@ -40,14 +40,14 @@ Descriptor AgentcoreProvider::descriptor() const {
       .regions = {settings_.region},
       .notes = {"every session has the same size",
                 "output waits on the sandbox's disk until it is fetched"},
-      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
+      .fixed_lifetime = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   descriptor.controls.insert(settings_.rules.is_open ? Control::network_allow
                                                      : Control::network_deny);
   return descriptor;
 }
 
 Resources AgentcoreProvider::granted(const Resources& asked) const {
-  return only_size(settings_.limits, asked);
+  return fixed_resources(settings_.limits, asked);
 }
 
 std::string AgentcoreProvider::interpreter_path() const {
@@ -79,7 +79,7 @@ Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {
   if (ran && ran->status == 0) co_return sandbox;
   Error why(ErrorCode::no_capacity, "agentcore's sandbox took no environment");
   if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
-  const Error refusal = co_await give_up(sandbox.backend_id, std::move(why));
+  const Error refusal = co_await abort_create(sandbox.backend_id, std::move(why));
   throw refusal;
 }
 
@@ -95,16 +95,16 @@ Task<std::optional<BackendSandbox>> AgentcoreProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> AgentcoreProvider::list() {
   std::vector<BackendSandbox> all;
   Json question{{"maxResults", 100}, {"status", "READY"}};
-  ListRoom room("agentcore");
+  ListBudget budget("agentcore");
   for (;;) {
-    room.take_page();
+    budget.take_page();
     RestCall call{.method = "POST",
                   .path = interpreter_path() + "/sessions/list",
                   .json = question,
-                  .room = room.bytes()};
+                  .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("agentcore", document, "items");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (const Json& item : items) {
       agentcore::Box box = to_box(item);
       if (!box.ended && !box.sandbox.sandbox_id.empty()) all.push_back(std::move(box.sandbox));
@@ -142,17 +142,17 @@ Task<agentcore::ToolResult> AgentcoreProvider::invoke(std::string id, std::strin
     if (event->type != "result") continue;
     agentcore::ToolResult part = agentcore::to_result(event->payload);
     if (result) part.printed = result->printed + part.printed;
-    if (part.printed.size() > kMaxPrinted) throw not_its_api("agentcore");
+    if (part.printed.size() > kMaxPrinted) throw unexpected_answer("agentcore");
     result = std::move(part);
   }
   if (!result) throw Error(ErrorCode::unavailable, "agentcore ended the tool without a result");
   co_return std::move(*result);
 }
 
-Task<ShellProvider::Ran> AgentcoreProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> AgentcoreProvider::run(std::string id, std::string line) {
   std::string command = agentcore::to_command(line);
   const agentcore::ToolResult result = co_await invoke(id, "executeCommand", std::move(command));
-  co_return agentcore::to_ran(result);
+  co_return agentcore::to_line_result(result);
 }
 
 Task<std::unique_ptr<ProcessStream>> AgentcoreProvider::exec(std::string id, Command command) {

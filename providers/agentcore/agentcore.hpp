@@ -32,7 +32,7 @@ class AgentcoreProvider : public ShellProvider {
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
 
  private:
   std::string interpreter_path() const;

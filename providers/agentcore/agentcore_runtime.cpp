@@ -2,7 +2,7 @@
 
 #include "gateway/core/random.hpp"
 #include "providers/agentcore/agentcore_runtime_process.hpp"
-#include "providers/only_size.hpp"
+#include "providers/fixed_resources.hpp"
 
 namespace sandgate {
 namespace {
@@ -48,11 +48,11 @@ Descriptor AgentcoreRuntimeProvider::descriptor() const {
                     "a command ends after an hour",
                     "commands, with their environment and what is uploaded, are in the runtime's "
                     "log"},
-          .fixed_life = std::chrono::seconds(settings_.limits.max_ttl_seconds)};
+          .fixed_lifetime = std::chrono::seconds(settings_.limits.max_ttl_seconds)};
 }
 
 Resources AgentcoreRuntimeProvider::granted(const Resources& asked) const {
-  return only_size(settings_.limits, asked);
+  return fixed_resources(settings_.limits, asked);
 }
 
 std::string AgentcoreRuntimeProvider::path(const char* operation) const {
@@ -74,13 +74,13 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
   if (!spec.image.empty() && spec.image != settings_.runtime.id)
     throw Error(ErrorCode::no_capacity, "the deployment is for another agent runtime");
   const std::string id = agentcore_runtime::to_session_id(spec.sandbox_id);
-  std::string birth = agentcore_runtime::birth_script(spec.env);
+  std::string birth = agentcore_runtime::init_script(spec.env);
   auto writing = run_script(id, std::move(birth));
   const auto outcome = co_await attempt(std::move(writing));
   if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  if (std::get<Ran>(outcome).status != 0) {
+  if (std::get<LineResult>(outcome).status != 0) {
     Error why(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
-    const Error refusal = co_await give_up(id, std::move(why));
+    const Error refusal = co_await abort_create(id, std::move(why));
     throw refusal;
   }
   seen_.remember(id);
@@ -88,7 +88,7 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
 }
 
 Task<std::optional<BackendSandbox>> AgentcoreRuntimeProvider::find(std::string id) {
-  const bool there = co_await answers(id);
+  const bool there = co_await is_responsive(id);
   if (!there) co_return std::nullopt;
   seen_.remember(id);
   co_return box(id);
@@ -132,9 +132,10 @@ Task<std::unique_ptr<aws::EventMessageReader>> AgentcoreRuntimeProvider::start(
   co_return std::make_unique<aws::EventMessageReader>("agentcore_runtime", std::move(answer));
 }
 
-Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run_script(std::string id, std::string script) {
+Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run_script(std::string id,
+                                                                     std::string script) {
   const auto events = co_await start(std::move(id), std::move(script), kRuntimeLine, kRuntimeStart);
-  Ran ran;
+  LineResult ran;
   for (bool ended = false; !ended;) {
     const auto event = co_await events->next();
     if (!event) throw Error(ErrorCode::unavailable, "agentcore_runtime did not run the command");
@@ -148,9 +149,9 @@ Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run_script(std::string id, st
   co_return ran;
 }
 
-Task<ShellProvider::Ran> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
   std::string script = agentcore_runtime::in_session(line);
-  Ran ran = co_await run_script(id, std::move(script));
+  LineResult ran = co_await run_script(id, std::move(script));
   const size_t end = ran.output.find('\n');
   const std::string word = ran.output.substr(0, end);
   if (word == agentcore_runtime::kGone) {

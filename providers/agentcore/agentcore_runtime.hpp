@@ -4,7 +4,7 @@
 #include "providers/agentcore/agentcore_runtime_wire.hpp"
 #include "providers/agentcore/aws_event_stream.hpp"
 #include "providers/agentcore/aws_keys.hpp"
-#include "providers/seen_sandboxes.hpp"
+#include "providers/sandbox_id_set.hpp"
 #include "providers/shell/shell_provider.hpp"
 #include "providers/transport/rest_api.hpp"
 
@@ -41,7 +41,7 @@ class AgentcoreRuntimeProvider : public ShellProvider {
 
   // Throws Error(not_found) if the sandbox does not exist, after stopping the session that the line
   // started.
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
 
   // Runs a script in a session, starting the session if necessary; returns the events of the
   // answer. `silence` limits the time without a byte; 0: no limit.
@@ -50,13 +50,13 @@ class AgentcoreRuntimeProvider : public ShellProvider {
                                                        std::chrono::seconds silence);
 
  private:
-  Task<Ran> run_script(std::string id, std::string script);
+  Task<LineResult> run_script(std::string id, std::string script);
   std::string path(const char* operation) const;
   BackendSandbox box(const std::string& id) const;
 
   const AgentcoreRuntimeSettings settings_;
   RestApi api_, control_;
-  SeenSandboxes seen_;
+  SandboxIdSet seen_;
 };
 
 }  // namespace sandgate

@@ -42,7 +42,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
   exit(0);  // marks the process as ended, since nothing runs
   if (*word == agentcore_runtime::kNowhere)
     throw Error::invalid("/cwd", "is not a directory in the sandbox");
-  if (*word != agentcore_runtime::kGone) throw not_its_api("agentcore_runtime");
+  if (*word != agentcore_runtime::kGone) throw unexpected_answer("agentcore_runtime");
   co_await runtime_->kill(sandbox_);
   throw Error::not_found("sandbox", sandbox_);
 }
@@ -62,7 +62,7 @@ Task<void> AgentcoreRuntimeProcess::pull() {
 void AgentcoreRuntimeProcess::take(Output& from, Channel channel) {
   while (const auto line = from.lines.next()) {
     const auto bytes = base64_decode(*line);
-    if (!bytes) throw not_its_api("agentcore_runtime");
+    if (!bytes) throw unexpected_answer("agentcore_runtime");
     std::string more = from.mark.add(*bytes);
     if (!more.empty()) ready_.push_back(output(channel, std::move(more)));
   }

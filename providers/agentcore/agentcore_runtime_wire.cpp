@@ -46,7 +46,7 @@ std::string to_sandbox_id(const std::string& session_id) {
   return ours ? ours->value : "";
 }
 
-std::string birth_script(const std::map<std::string, std::string>& env) {
+std::string init_script(const std::map<std::string, std::string>& env) {
   std::string exports;
   for (const auto& [name, value] : env)
     exports += "export " + name + "=" + shell::quote(value) + "\n";
@@ -85,12 +85,12 @@ Json to_command(const std::string& script, std::chrono::milliseconds limit) {
 
 Chunk to_chunk(const std::string& payload) {
   const Json document = parse_answer(payload);
-  if (!document.is_object()) throw not_its_api("agentcore_runtime");
+  if (!document.is_object()) throw unexpected_answer("agentcore_runtime");
   const Json output = field_of(document, "contentDelta"), end = field_of(document, "contentStop");
   Chunk chunk{.out = text_of(output, "stdout"), .err = text_of(output, "stderr")};
   if (end.is_null()) return chunk;
   chunk.status = exit_status_of(end, "exitCode");
-  if (!chunk.status) throw not_its_api("agentcore_runtime");
+  if (!chunk.status) throw unexpected_answer("agentcore_runtime");
   if (*chunk.status < 0) throw Error(ErrorCode::unavailable, "agentcore_runtime lost the command");
   chunk.timed_out = text_of(end, "status") == "TIMED_OUT";
   return chunk;

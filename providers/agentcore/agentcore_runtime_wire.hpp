@@ -23,7 +23,7 @@ std::string to_sandbox_id(const std::string& session_id);
 
 // A script that stores a new sandbox's environment in a file. A session without the file is not a
 // sandbox: some request started it.
-std::string birth_script(const std::map<std::string, std::string>& env);
+std::string init_script(const std::map<std::string, std::string>& env);
 
 // A script that prints one of these words as its first line: `gone` if the session is not a
 // sandbox, `nowhere` if `directory` does not exist, or `here`, after which it runs `line` in the

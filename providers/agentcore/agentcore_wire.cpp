@@ -89,15 +89,15 @@ ToolResult to_result(const std::string& payload) {
   });
 }
 
-ShellProvider::Ran to_ran(const ToolResult& result) {
+ShellProvider::LineResult to_line_result(const ToolResult& result) {
   const std::string printed = without_returns(result.printed);
   const size_t mark = printed.rfind(kStatusMark);
   if (mark == std::string::npos)
     throw Error(ErrorCode::unavailable, "agentcore did not run the command");
-  ShellProvider::Ran ran;
+  ShellProvider::LineResult ran;
   const char* from = printed.data() + mark + kStatusMark.size();
   const auto [end, failure] = std::from_chars(from, printed.data() + printed.size(), ran.status);
-  if (failure != std::errc()) throw not_its_api("agentcore");
+  if (failure != std::errc()) throw unexpected_answer("agentcore");
   ran.output = printed.substr(0, mark);
   return ran;
 }

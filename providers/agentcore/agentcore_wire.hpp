@@ -43,6 +43,6 @@ struct ToolResult {
   bool failed = false;
 };
 ToolResult to_result(const std::string& payload);
-ShellProvider::Ran to_ran(const ToolResult& result);
+ShellProvider::LineResult to_line_result(const ToolResult& result);
 
 }  // namespace sandgate::agentcore

@@ -1,9 +1,9 @@
 #include "providers/blaxel/blaxel.hpp"
 
 #include "gateway/core/log.hpp"
+#include "providers/backoff.hpp"
 #include "providers/blaxel/blaxel_process.hpp"
 #include "providers/fixed_end.hpp"
-#include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
 #include "providers/retries.hpp"
 #include "providers/shell/shell_command.hpp"
@@ -74,15 +74,16 @@ Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
 }
 
 // Creates are asynchronous: an accepted sandbox may not run yet.
-Task<BackendSandbox> BlaxelProvider::started(std::string name, std::optional<blaxel::Box> box) {
+Task<BackendSandbox> BlaxelProvider::wait_until_started(std::string name,
+                                                        std::optional<blaxel::Box> box) {
   const auto ask = [this, name] { return box_of(name); };
-  for (GrowingPause pause; box && box->sandbox.state != BackendState::gone;) {
+  for (Backoff pause; box && box->sandbox.state != BackendState::gone;) {
     if (box->running) co_return std::move(box->sandbox);
     co_await pause.wait();
-    box = co_await until_answered(ask);
+    box = co_await retry_until_answered(ask);
   }
   Error why(ErrorCode::no_capacity, "blaxel could not start the sandbox");
-  const Error error = co_await give_up(std::move(name), std::move(why));
+  const Error error = co_await abort_create(std::move(name), std::move(why));
   throw error;
 }
 
@@ -97,8 +98,8 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
     return fork ? std::nullopt : std::optional(blaxel::to_box(document));
   };
   auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
-  if (!box) box = co_await until_answered(named);
-  BackendSandbox sandbox = co_await started(spec.sandbox_id, std::move(box));
+  if (!box) box = co_await retry_until_answered(named);
+  BackendSandbox sandbox = co_await wait_until_started(spec.sandbox_id, std::move(box));
   // A fork inherits its origin's time to live. Sandgate enforces its own, so a failure is not
   // fatal.
   if (!fork) co_return sandbox;
@@ -138,7 +139,7 @@ Task<std::string> BlaxelProvider::url_of(std::string id) {
   if (auto known = urls_.find(id)) co_return std::move(*known);
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!may_have_key(box->url, settings_.api_url)) throw not_its_api("blaxel");
+  if (!may_have_key(box->url, settings_.api_url)) throw unexpected_answer("blaxel");
   urls_.remember(id, box->url);
   co_return box->url;
 }
@@ -149,7 +150,7 @@ Task<RestApi> BlaxelProvider::inside(std::string id) {
   co_return RestApi(http_, std::move(target));
 }
 
-Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> BlaxelProvider::run(std::string id, std::string line) {
   RestApi server = co_await inside(id);
   Json body{{"command", "exec /bin/sh -c " + shell::quote("cd; " + line)},
             {"waitForCompletion", true},
@@ -161,7 +162,7 @@ Task<ShellProvider::Ran> BlaxelProvider::run(std::string id, std::string line) {
   const std::string status = text_of(document, "status");
   if (!code || (status != "completed" && status != "failed"))
     throw Error(ErrorCode::unavailable, "blaxel did not run the command");
-  co_return Ran{*code, text_of(document, "stdout")};
+  co_return LineResult{*code, text_of(document, "stdout")};
 }
 
 Task<std::unique_ptr<ProcessStream>> BlaxelProvider::exec(std::string id, Command command) {

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "providers/blaxel/blaxel_wire.hpp"
-#include "providers/known_sandboxes.hpp"
+#include "providers/sandbox_data_cache.hpp"
 #include "providers/shell/shell_provider.hpp"
 
 namespace sandgate {
@@ -47,7 +47,7 @@ class BlaxelProvider : public ShellProvider {
 
   // Returns a client for a sandbox's server. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> inside(std::string id);
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
@@ -56,18 +56,18 @@ class BlaxelProvider : public ShellProvider {
  private:
   Task<std::optional<blaxel::Box>> box_of(std::string name);
   // Waits until the accepted sandbox runs; removes one that fails.
-  Task<BackendSandbox> started(std::string name, std::optional<blaxel::Box> box);
+  Task<BackendSandbox> wait_until_started(std::string name, std::optional<blaxel::Box> box);
   Task<std::string> url_of(std::string id);
   Task<std::optional<blaxel::Snapshot>> named_snapshot(std::string snapshot_id);
   // Waits until the snapshot can be restored.
-  Task<BackendSnapshot> finished(blaxel::Snapshot snapshot);
+  Task<BackendSnapshot> wait_until_finished(blaxel::Snapshot snapshot);
   // Requests a change of state and waits for it.
-  Task<void> turn(std::string id, std::string verb, bool archived);
+  Task<void> change_state(std::string id, std::string verb, bool archived);
 
   HttpClient& http_;
   const BlaxelSettings settings_;
   RestApi api_;
-  KnownSandboxes<std::string> urls_;
+  SandboxDataCache<std::string> urls_;
 };
 
 namespace blaxel {

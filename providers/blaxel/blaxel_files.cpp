@@ -68,7 +68,7 @@ Task<void> BlaxelProvider::upload(std::string id, std::string path, ByteSource& 
   Json mode{{"permissions", "0644"}};
   const Json begun = co_await server.post(initiate, std::move(mode));
   const std::string name = text_of(begun, "uploadId");
-  if (name.empty()) throw not_its_api("blaxel");
+  if (name.empty()) throw unexpected_answer("blaxel");
   const std::string upload = "/filesystem-multipart/" + percent_encode(name);
   const auto sent = co_await attempt(send_blaxel_parts(server, upload, std::move(part), bytes));
   const auto* error = std::get_if<Error>(&sent);

@@ -55,7 +55,7 @@ Task<std::optional<ProcessEvent>> BlaxelProcess::next() {
     if (piece) co_return output(piece->channel, std::move(piece->bytes));
   }
   // The server's own status document would repeat all of the output.
-  const int code = co_await blaxel_->left_status(sandbox_, name_);
+  const int code = co_await blaxel_->stored_status(sandbox_, name_);
   co_return exit(code);
 }
 

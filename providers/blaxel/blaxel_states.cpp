@@ -1,12 +1,12 @@
+#include "providers/backoff.hpp"
 #include "providers/blaxel/blaxel.hpp"
-#include "providers/growing_pause.hpp"
 
 // Pause, resume and snapshots of BlaxelProvider. A pause is the vendor's archive, which keeps the
 // disk but no process. The vendor's suspension of idle sandboxes is not a state here, since any
 // call ends it. Snapshots keep the memory as well.
 namespace sandgate {
 
-Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived) {
+Task<void> BlaxelProvider::change_state(std::string id, std::string verb, bool archived) {
   RestCall call{.method = "POST", .path = blaxel::box_path(id) + "/" + verb};
   call.deadline = std::chrono::seconds(60);
   const auto asked = co_await attempt(api_.call(std::move(call)));
@@ -17,7 +17,7 @@ Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived)
     const bool there = archived ? box->sandbox.state == BackendState::paused : box->running;
     if (!there) throw *error;
   }
-  GrowingPause pause;
+  Backoff pause;
   // The time grows with the file system; the caller's own limit ends the wait.
   for (;;) {
     const auto box = co_await box_of(id);
@@ -30,19 +30,19 @@ Task<void> BlaxelProvider::turn(std::string id, std::string verb, bool archived)
 Task<Keeps> BlaxelProvider::pause(std::string id, Keeps) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->archived) co_await turn(id, "archive", /*archived=*/true);
+  if (!box->archived) co_await change_state(id, "archive", /*archived=*/true);
   co_return Keeps::disk;
 }
 
 Task<void> BlaxelProvider::resume(std::string id) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) co_await turn(id, "unarchive", /*archived=*/false);
+  if (!box->running) co_await change_state(id, "unarchive", /*archived=*/false);
 }
 
-Task<BackendSnapshot> BlaxelProvider::finished(blaxel::Snapshot snapshot) {
+Task<BackendSnapshot> BlaxelProvider::wait_until_finished(blaxel::Snapshot snapshot) {
   const std::string path = blaxel::snapshot_path(snapshot.snapshot.backend_id);
-  for (GrowingPause pause; !snapshot.ready;) {
+  for (Backoff pause; !snapshot.ready;) {
     if (snapshot.failed) throw Error(ErrorCode::unavailable, "blaxel lost the snapshot");
     co_await pause.wait();
     const Json now = co_await api_.get(path);
@@ -60,7 +60,7 @@ Task<BackendSnapshot> BlaxelProvider::snapshot(std::string id, std::string snaps
     const Json document = co_await api_.post("/snapshots", std::move(body));
     taken = blaxel::to_snapshot(document);
   }
-  co_return co_await finished(std::move(*taken));
+  co_return co_await wait_until_finished(std::move(*taken));
 }
 
 Task<std::optional<blaxel::Snapshot>> BlaxelProvider::named_snapshot(std::string snapshot_id) {

@@ -127,7 +127,7 @@ Snapshot to_snapshot(const Json& document) {
 }
 
 Json to_start(const Command& command, const std::string& name) {
-  Json body{{"command", shell::leaving_status(shell::line_of(command), name)},
+  Json body{{"command", shell::storing_status(shell::line_of(command), name)},
             {"name", name},
             {"stdin", true}};
   // The vendor keeps a sandbox awake only for a process that is followed, or with keepAlive.
@@ -145,13 +145,13 @@ std::optional<Output> to_output(std::string_view line) {
     throw Error(ErrorCode::unavailable, "blaxel lost a part of the process's output");
   if (type == "error") throw Error(ErrorCode::unavailable, "blaxel lost the process");
   if (type != "stdout" && type != "stderr") {
-    if (type.empty()) throw not_its_api("blaxel");
+    if (type.empty()) throw unexpected_answer("blaxel");
     return std::nullopt;
   }
   Output output{type == "stdout" ? Channel::stdout_ : Channel::stderr_, text_of(record, "data")};
   if (text_of(record, "encoding") == "base64") {
     auto bytes = base64_decode(output.bytes);
-    if (!bytes) throw not_its_api("blaxel");
+    if (!bytes) throw unexpected_answer("blaxel");
     output.bytes = std::move(*bytes);
   }
   if (output.bytes.empty()) return std::nullopt;

@@ -3,7 +3,7 @@
 #include "gateway/core/random.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/cloudflare/cloudflare_process.hpp"
-#include "providers/only_size.hpp"
+#include "providers/fixed_resources.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate {
@@ -58,7 +58,7 @@ Descriptor CloudflareProvider::descriptor() const {
 
 // Every container is the worker's instance type.
 Resources CloudflareProvider::granted(const Resources& asked) const {
-  return only_size(settings_.limits, asked);
+  return fixed_resources(settings_.limits, asked);
 }
 
 Task<void> CloudflareProvider::write(std::string id, std::string name, std::string bytes) {
@@ -74,18 +74,18 @@ Task<BackendSandbox> CloudflareProvider::create(CreateSpec spec) {
   if (!spec.network.allow.empty() || deny != settings_.network_deny)
     throw Error(ErrorCode::unsupported, "the cloudflare worker has no such network policy");
   const std::string id = cloudflare::to_backend_id(spec.sandbox_id);
-  std::string birth = cloudflare::to_birth(spec);
-  auto writing = write(id, cloudflare::kBirth, std::move(birth));
+  std::string birth = cloudflare::to_init_script(spec);
+  auto writing = write(id, cloudflare::kInitFile, std::move(birth));
   const auto written = co_await attempt(std::move(writing));
   if (const auto* error = std::get_if<Error>(&written)) throw refused_create(*error);
-  const std::string line = cloudflare::settle_line();
+  const std::string line = cloudflare::install_line();
   auto settling = run(id, line);
   const auto outcome = co_await attempt(std::move(settling));
-  const auto* settled = std::get_if<Ran>(&outcome);
+  const auto* settled = std::get_if<LineResult>(&outcome);
   if (!settled || settled->status != 0) {
     Error why(ErrorCode::no_capacity, "cloudflare could not set the sandbox up");
     if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
-    const Error refusal = co_await give_up(id, std::move(why));
+    const Error refusal = co_await abort_create(id, std::move(why));
     throw refusal;
   }
   seen_.remember(id);
@@ -99,7 +99,7 @@ Task<std::optional<BackendSandbox>> CloudflareProvider::find(std::string id) {
   if (!document) co_return std::nullopt;
   const Json runs = document->is_object() ? document->value("running", Json()) : Json();
   if (runs != true) throw Error(ErrorCode::unavailable, "the cloudflare container does not answer");
-  const bool there = co_await answers(id);
+  const bool there = co_await is_responsive(id);
   if (!there) co_return std::nullopt;
   seen_.remember(id);
   co_return cloudflare_box(id);
@@ -124,7 +124,7 @@ Task<void> CloudflareProvider::kill(std::string id) {
   seen_.forget(id);
 }
 
-Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> CloudflareProvider::run(std::string id, std::string line) {
   RestCall call{.method = "POST",
                 .path = cloudflare::box_path(id) + "/exec",
                 .json = cloudflare::to_exec(line, kCloudflareLine)};
@@ -132,7 +132,7 @@ Task<ShellProvider::Ran> CloudflareProvider::run(std::string id, std::string lin
   call.silence = kCloudflareSilence;
   std::unique_ptr<ByteSource> answer = co_await api_.stream(std::move(call));
   EventReader events(std::move(answer));
-  Ran ran;
+  LineResult ran;
   for (bool ended = false; !ended;) {
     const auto event = co_await events.next();
     if (!event) throw Error(ErrorCode::unavailable, "cloudflare did not run the command");
@@ -157,7 +157,7 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
     co_await write(id, name, std::move(part));
     const std::string line =
         "f=/" + name + "; cat \"$f\"" + to + shell::quote(path) + "; s=$?; rm -f \"$f\"; exit $s";
-    const Ran ran = co_await run(id, line);
+    const LineResult ran = co_await run(id, line);
     if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
     if (filled < piece.size()) co_return;
   }

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "providers/cloudflare/cloudflare_wire.hpp"
-#include "providers/seen_sandboxes.hpp"
+#include "providers/sandbox_id_set.hpp"
 #include "providers/shell/shell_provider.hpp"
 
 namespace sandgate {
@@ -35,7 +35,7 @@ class CloudflareProvider : public ShellProvider {
 
   // Throws Error(not_found) if the sandbox does not exist, after ending the container that the line
   // started.
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   RestApi& api() { return api_; }
 
  protected:
@@ -46,7 +46,7 @@ class CloudflareProvider : public ShellProvider {
 
   const CloudflareSettings settings_;
   RestApi api_;
-  SeenSandboxes seen_;
+  SandboxIdSet seen_;
 };
 
 namespace cloudflare {

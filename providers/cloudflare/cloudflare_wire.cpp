@@ -41,20 +41,20 @@ std::optional<std::string> to_sandbox_id(const std::string& backend_id) {
   return text;
 }
 
-std::string to_birth(const CreateSpec& spec) {
+std::string to_init_script(const CreateSpec& spec) {
   std::string text;
   for (const auto& [name, value] : spec.env)
     text += "export " + name + "=" + shell::quote(value) + "\n";
   return text + "true\n";
 }
 
-std::string settle_line() {
-  return kFolder + std::string("mkdir -p \"$d\" && chmod 1777 \"$d\" && mv -f /") + kBirth +
+std::string install_line() {
+  return kFolder + std::string("mkdir -p \"$d\" && chmod 1777 \"$d\" && mv -f /") + kInitFile +
          " \"$d/birth\"";
 }
 
 std::string guarded(const std::string& line) {
-  return kFolder + std::string("b=$d/birth; [ -r \"$b\" ] || b=/") + kBirth +
+  return kFolder + std::string("b=$d/birth; [ -r \"$b\" ] || b=/") + kInitFile +
          "; [ -r \"$b\" ] || exit " + std::to_string(kGone) + "; . \"$b\"; cd; " + line;
 }
 
@@ -68,7 +68,7 @@ ExecEvent to_event(const ServerEvent& event) {
   ExecEvent result;
   if (event.name == "stdout" || event.name == "stderr") {
     auto bytes = base64_decode(event.data);
-    if (!bytes) throw not_its_api("cloudflare");
+    if (!bytes) throw unexpected_answer("cloudflare");
     result.channel = event.name == "stdout" ? Channel::stdout_ : Channel::stderr_;
     result.bytes = std::move(*bytes);
     return result;
@@ -76,7 +76,7 @@ ExecEvent to_event(const ServerEvent& event) {
   if (event.name != "exit") throw Error(ErrorCode::unavailable, "cloudflare lost the command");
   const Json data = parse_answer(event.data);
   result.status = exit_status_of(data, "exit_code");
-  if (!result.status) throw not_its_api("cloudflare");
+  if (!result.status) throw unexpected_answer("cloudflare");
   return result;
 }
 

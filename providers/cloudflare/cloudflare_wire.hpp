@@ -9,7 +9,7 @@
 
 // Converts between Sandgate's values and the JSON of the bridge worker of Cloudflare's Sandbox SDK,
 // which has no list, names or environment: a request about any id starts a container for it. Our id
-// is therefore encoded in the vendor's id, and a file in the container (kBirth) distinguishes a
+// is therefore encoded in the vendor's id, and a file in the container (kInitFile) distinguishes a
 // sandbox from a container that a request has just started. Pure functions.
 namespace sandgate::cloudflare {
 
@@ -17,10 +17,10 @@ namespace sandgate::cloudflare {
 std::string to_backend_id(const std::string& sandbox_id);
 std::optional<std::string> to_sandbox_id(const std::string& backend_id);
 
-// kBirth is the file that a create writes; settle_line moves it to its final place.
-inline constexpr const char* kBirth = "workspace/.sandgate";
-std::string to_birth(const CreateSpec& spec);  // the environment, as shell commands
-std::string settle_line();
+// kInitFile is the file that a create writes; install_line moves it to its final place.
+inline constexpr const char* kInitFile = "workspace/.sandgate";
+std::string to_init_script(const CreateSpec& spec);  // the environment, as shell commands
+std::string install_line();
 
 // A line that runs in the account's home with the sandbox's environment, or exits with kGone if the
 // container is not a sandbox of ours.

@@ -2,9 +2,9 @@
 
 #include <cmath>
 
+#include "providers/backoff.hpp"
 #include "providers/daytona/daytona_process.hpp"
 #include "providers/fixed_end.hpp"
-#include "providers/growing_pause.hpp"
 #include "providers/named_create.hpp"
 #include "providers/retries.hpp"
 
@@ -64,18 +64,18 @@ Task<std::optional<daytona::Box>> DaytonaProvider::box_of(std::string id_or_name
 }
 
 // Creates are asynchronous: an accepted sandbox does not run yet.
-Task<daytona::Box> DaytonaProvider::started(daytona::Box box) {
+Task<daytona::Box> DaytonaProvider::wait_until_started(daytona::Box box) {
   const std::string id = box.sandbox.backend_id;
   const auto ask = [this, id] { return box_of(id); };
-  GrowingPause pause;
+  Backoff pause;
   while (!box.started) {
     if (box.failed || box.sandbox.state != BackendState::running) {
       Error why(ErrorCode::no_capacity, "daytona could not start the sandbox");
-      const Error error = co_await give_up(id, std::move(why));
+      const Error error = co_await abort_create(id, std::move(why));
       throw error;
     }
     co_await pause.wait();
-    auto now = co_await until_answered(ask);
+    auto now = co_await retry_until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "daytona gave the sandbox up");
     box = std::move(*now);
   }
@@ -87,7 +87,7 @@ Task<BackendSandbox> DaytonaProvider::create(CreateSpec spec) {
       .method = "POST", .path = "/sandbox", .json = daytona::to_create(spec, settings_.rules)};
   const auto named = [this, name = spec.sandbox_id] { return box_named(name); };
   auto box = co_await create_named(api_, std::move(call), kDaytonaTaken, &daytona::to_box, named);
-  daytona::Box ready = co_await started(std::move(*box));
+  daytona::Box ready = co_await wait_until_started(std::move(*box));
   remember(ready);
   co_return ready.sandbox;
 }
@@ -142,7 +142,7 @@ Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
   if (!box) throw Error::not_found("sandbox", id);
   if (box->toolbox_url.empty())
     throw Error(ErrorCode::unavailable, "daytona names no address for the sandbox");
-  if (!may_have_key(box->toolbox_url, settings_.api_url)) throw not_its_api("daytona");
+  if (!may_have_key(box->toolbox_url, settings_.api_url)) throw unexpected_answer("daytona");
   co_return box->toolbox_url;
 }
 
@@ -153,7 +153,7 @@ Task<RestApi> DaytonaProvider::toolbox(std::string id) {
   co_return RestApi(http_, std::move(target), &daytona::read_error);
 }
 
-Task<ShellProvider::Ran> DaytonaProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> DaytonaProvider::run(std::string id, std::string line) {
   RestApi api = co_await toolbox(id);
   Json body{{"command", daytona::execute_command(line)}, {"timeout", 60}};
   RestCall call{.method = "POST", .path = "/process/execute", .json = std::move(body)};
@@ -161,7 +161,8 @@ Task<ShellProvider::Ran> DaytonaProvider::run(std::string id, std::string line) 
   const Json document = co_await api.call(std::move(call));
   if (!document.is_object() || !document.contains("exitCode"))
     throw Error(ErrorCode::unavailable, "daytona did not run the command");
-  co_return Ran{exit_status_of(document, "exitCode").value_or(-1), text_of(document, "result")};
+  co_return LineResult{exit_status_of(document, "exitCode").value_or(-1),
+                       text_of(document, "result")};
 }
 
 Task<std::unique_ptr<WebSocket>> DaytonaProvider::follow(std::string id, std::string path) {

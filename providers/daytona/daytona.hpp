@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "providers/daytona/daytona_wire.hpp"
-#include "providers/known_sandboxes.hpp"
+#include "providers/sandbox_data_cache.hpp"
 #include "providers/shell/shell_provider.hpp"
 #include "providers/transport/web_socket.hpp"
 
@@ -41,7 +41,7 @@ class DaytonaProvider : public ShellProvider {
 
   // Returns a client for a sandbox's toolbox. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> toolbox(std::string id);
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Opens a WebSocket of the toolbox.
   Task<std::unique_ptr<WebSocket>> follow(std::string id, std::string path);
 
@@ -50,20 +50,20 @@ class DaytonaProvider : public ShellProvider {
   Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
 
  private:
-  Task<daytona::Box> started(daytona::Box box);
+  Task<daytona::Box> wait_until_started(daytona::Box box);
   Task<std::optional<daytona::Box>> box_of(std::string id_or_name);
   // Also empty if a sandbox with that name was not made by Sandgate.
   Task<std::optional<daytona::Box>> box_named(std::string sandbox_id);
-  Task<void> until(std::string id, BackendState state);
+  Task<void> wait_for_state(std::string id, BackendState state);
   // Requests a change of state and waits for it.
-  Task<void> turn(std::string id, std::string verb, BackendState state);
+  Task<void> change_state(std::string id, std::string verb, BackendState state);
   Task<std::string> toolbox_url(std::string id);
   void remember(const daytona::Box& box);
 
   HttpClient& http_;
   const DaytonaSettings settings_;
   RestApi api_;
-  KnownSandboxes<std::string> toolboxes_;  // base URLs
+  SandboxDataCache<std::string> toolboxes_;  // base URLs
 };
 
 }  // namespace sandgate

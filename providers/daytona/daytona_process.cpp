@@ -9,7 +9,7 @@ namespace sandgate {
 namespace {
 
 // The status may be written shortly after the log has ended.
-constexpr auto kStatusPatience = std::chrono::seconds(5);
+constexpr auto kStatusTimeout = std::chrono::seconds(5);
 
 std::string session_path(const std::string& session) {
   return "/process/session/" + percent_encode(session);
@@ -83,7 +83,7 @@ Task<std::optional<ProcessEvent>> DaytonaProcess::next() {
       splitter_.end();
   }
   auto ask = [this] { return status(); };
-  const int code = co_await wait_for_status(std::move(ask), kStatusPatience);
+  const int code = co_await wait_for_status(std::move(ask), kStatusTimeout);
   co_return exit(code);
 }
 

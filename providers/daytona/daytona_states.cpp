@@ -1,18 +1,18 @@
+#include "providers/backoff.hpp"
 #include "providers/daytona/daytona.hpp"
-#include "providers/growing_pause.hpp"
 
 // Pause and resume of DaytonaProvider are the vendor's stop and start, which keep the disk.
 namespace sandgate {
 namespace {
 
 constexpr auto kDaytonaDeadline = std::chrono::seconds(60);
-constexpr auto kDaytonaPatience = std::chrono::minutes(3);
+constexpr auto kDaytonaTimeout = std::chrono::minutes(3);
 
 }  // namespace
 
-Task<void> DaytonaProvider::until(std::string id, BackendState state) {
-  const auto limit = std::chrono::steady_clock::now() + kDaytonaPatience;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+Task<void> DaytonaProvider::wait_for_state(std::string id, BackendState state) {
+  const auto limit = std::chrono::steady_clock::now() + kDaytonaTimeout;
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
     if (box->failed) throw Error(ErrorCode::unavailable, "daytona reports the sandbox as failed");
@@ -22,7 +22,7 @@ Task<void> DaytonaProvider::until(std::string id, BackendState state) {
   throw Error(ErrorCode::timeout, "daytona did not change the sandbox's state in time");
 }
 
-Task<void> DaytonaProvider::turn(std::string id, std::string verb, BackendState state) {
+Task<void> DaytonaProvider::change_state(std::string id, std::string verb, BackendState state) {
   RestCall call{.method = "POST", .path = "/sandbox/" + percent_encode(id) + "/" + verb};
   call.deadline = kDaytonaDeadline;
   const auto asked = co_await attempt(api_.call(std::move(call)));
@@ -34,21 +34,21 @@ Task<void> DaytonaProvider::turn(std::string id, std::string verb, BackendState 
         state == BackendState::paused ? box->started : box->sandbox.state == BackendState::paused;
     if (stays) throw *error;
   }
-  co_await until(id, state);
+  co_await wait_for_state(id, state);
 }
 
 Task<Keeps> DaytonaProvider::pause(std::string id, Keeps) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   if (box->sandbox.state == BackendState::paused) co_return box->sandbox.kept;
-  co_await turn(id, "stop", BackendState::paused);
+  co_await change_state(id, "stop", BackendState::paused);
   co_return Keeps::disk;
 }
 
 Task<void> DaytonaProvider::resume(std::string id) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->started) co_await turn(id, "start", BackendState::running);
+  if (!box->started) co_await change_state(id, "start", BackendState::running);
 }
 
 }  // namespace sandgate

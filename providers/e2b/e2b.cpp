@@ -80,15 +80,15 @@ Task<std::optional<BackendSandbox>> E2bProvider::find(std::string id) {
 Task<std::vector<Json>> E2bProvider::entries_of(std::string path) {
   std::vector<Json> all;
   std::string cursor;
-  ListRoom room("e2b");
+  ListBudget budget("e2b");
   for (;;) {
-    room.take_page();
-    RestCall call{.path = path + cursor, .room = room.bytes()};
+    budget.take_page();
+    RestCall call{.path = path + cursor, .budget = budget.bytes()};
     const HttpReply reply = co_await api_.send(std::move(call));
     if (reply.status != 200) throw api_.failure(reply, path);
     Json items = parse_answer(reply.body);
     if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (Json& item : items) all.push_back(std::move(item));
     const auto next = find_field(reply.headers, "X-Next-Token");
     if (!next || next->empty()) break;
@@ -162,8 +162,8 @@ Task<std::unique_ptr<ProcessStream>> E2bProvider::exec(std::string id, Command c
   co_return co_await start_process<E2bProcess, E2bProvider>(std::move(id), std::move(command));
 }
 
-Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag, int64_t pid,
-                             Json body, bool waits) {
+Task<void> E2bProvider::call_process(std::string id, std::string method, std::string tag,
+                                     int64_t pid, Json body, bool waits) {
   body["process"] = tag.empty() ? Json{{"pid", pid}} : Json{{"tag", tag}};
   RestApi server = co_await envd(id);
   RestCall call{.method = "POST",
@@ -177,19 +177,19 @@ Task<void> E2bProvider::tell(std::string id, std::string method, std::string tag
 Task<void> E2bProvider::write_stdin(std::string id, std::string process, std::string bytes) {
   Json body = e2b::to_input(bytes, /*pty=*/false);
   // The call lasts until the process has read the bytes.
-  co_await tell(id, "SendInput", process, 0, std::move(body), /*waits=*/true);
+  co_await call_process(id, "SendInput", process, 0, std::move(body), /*waits=*/true);
 }
 
 Task<void> E2bProvider::close_stdin(std::string id, std::string process) {
-  co_await tell(id, "CloseStdin", process, 0, Json::object());
+  co_await call_process(id, "CloseStdin", process, 0, Json::object());
 }
 
 Task<void> E2bProvider::resize(std::string id, std::string process, PtySize size) {
   Json body{{"pty", {{"size", {{"cols", size.cols}, {"rows", size.rows}}}}}};
-  co_await tell(id, "Update", process, 0, std::move(body));
+  co_await call_process(id, "Update", process, 0, std::move(body));
 }
 
-Task<ShellProvider::Ran> E2bProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> E2bProvider::run(std::string id, std::string line) {
   return run_process<E2bProcess, E2bProvider>(std::move(id), std::move(line));
 }
 

@@ -2,7 +2,7 @@
 #include <memory>
 
 #include "providers/e2b/e2b_wire.hpp"
-#include "providers/known_sandboxes.hpp"
+#include "providers/sandbox_data_cache.hpp"
 #include "providers/shell/shell_provider.hpp"
 
 namespace sandgate {
@@ -60,9 +60,9 @@ class E2bProvider : public ShellProvider {
   Task<RestApi> envd(std::string id);
   // Calls a method of envd about the process with that tag or, if `tag` is empty, that pid. With
   // `waits` the answer may take any time.
-  Task<void> tell(std::string id, std::string method, std::string tag, int64_t pid, Json body,
-                  bool waits = false);
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<void> call_process(std::string id, std::string method, std::string tag, int64_t pid,
+                          Json body, bool waits = false);
+  Task<LineResult> run(std::string id, std::string line) override;
 
  private:
   Task<std::vector<BackendSandbox>> pages(std::string query);
@@ -75,7 +75,7 @@ class E2bProvider : public ShellProvider {
   HttpClient& http_;
   const E2bSettings settings_;
   RestApi api_;
-  KnownSandboxes<e2b::Access> accesses_;
+  SandboxDataCache<e2b::Access> accesses_;
 };
 
 }  // namespace sandgate

@@ -73,7 +73,7 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
   FileEntry written = co_await stat(id, path);
   if (written.mode == mode) co_return written;
   const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);
-  const Ran ran = co_await run(id, line);
+  const LineResult ran = co_await run(id, line);
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
   co_return co_await stat(id, path);
 }

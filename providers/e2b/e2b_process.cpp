@@ -60,13 +60,13 @@ Task<std::optional<ProcessEvent>> E2bProcess::next() {
 Task<void> E2bProcess::write_stdin(std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kStdinPiece) {
     Json body = e2b::to_input(bytes.substr(at, kStdinPiece), command_.pty.has_value());
-    co_await e2b_->tell(sandbox_, "SendInput", command_.process_id, pid_, std::move(body),
-                        /*waits=*/true);
+    co_await e2b_->call_process(sandbox_, "SendInput", command_.process_id, pid_, std::move(body),
+                                /*waits=*/true);
   }
 }
 
 Task<void> E2bProcess::close_stdin() {
-  co_await e2b_->tell(sandbox_, "CloseStdin", command_.process_id, pid_, Json::object());
+  co_await e2b_->call_process(sandbox_, "CloseStdin", command_.process_id, pid_, Json::object());
 }
 
 }  // namespace sandgate

@@ -1,5 +1,5 @@
+#include "providers/backoff.hpp"
 #include "providers/e2b/e2b.hpp"
-#include "providers/growing_pause.hpp"
 
 // Pause, resume and snapshots of E2bProvider.
 namespace sandgate {
@@ -27,7 +27,7 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   if (error->code != ErrorCode::conflict) throw *error;
   // It is paused already, or an earlier request is still at work.
   const auto limit = std::chrono::steady_clock::now() + kStateDeadline;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto sandbox = co_await find(id);
     if (!sandbox) throw Error::not_found("sandbox", id);
     if (sandbox->state == BackendState::paused) co_return sandbox->kept;

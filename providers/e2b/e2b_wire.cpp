@@ -9,7 +9,7 @@
 namespace sandgate::e2b {
 namespace {
 
-Error bad_answer() { return not_its_api("e2b"); }
+Error bad_answer() { return unexpected_answer("e2b"); }
 
 template <class F>
 auto reading_e2b(F read) {

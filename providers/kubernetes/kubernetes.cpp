@@ -77,15 +77,15 @@ Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
   std::vector<kubernetes::Box> all;
   std::string more;
   // A pod's description is long.
-  ListRoom room("kubernetes", 1000, 100'000, 1 << 30);
+  ListBudget budget("kubernetes", 1000, 100'000, 1 << 30);
   for (;;) {
-    room.take_page();
+    budget.take_page();
     RestCall call{.path = path + "?labelSelector=" + kSandboxTag + "&limit=500" + more,
-                  .room = room.bytes()};
+                  .budget = budget.bytes()};
     const auto document = co_await api_.find(std::move(call));
     if (!document) co_return all;  // the cluster has no such resource
     const Json& items = list_of("kubernetes", *document, "items");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (const Json& item : items) all.push_back(kubernetes::to_box(item, settings_.rules));
     const std::string next = text_of(document->value("metadata", Json()), "continue");
     if (next.empty()) break;
@@ -154,7 +154,7 @@ Task<std::unique_ptr<ProcessStream>> KubernetesProvider::exec(std::string id, Co
                                                                           std::move(command));
 }
 
-Task<ShellProvider::Ran> KubernetesProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> KubernetesProvider::run(std::string id, std::string line) {
   return run_process<KubernetesProcess, KubernetesProvider>(std::move(id), std::move(line));
 }
 

@@ -42,7 +42,7 @@ class KubernetesProvider : public LiveInputProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Starts a process in the pod and returns its connection. The cluster's audit log contains
   // `words`.
   Task<std::unique_ptr<WebSocket>> open_exec(std::string id, std::vector<std::string> words,
@@ -58,8 +58,8 @@ class KubernetesProvider : public LiveInputProvider {
   Task<bool> has_resource();
   Task<void> ensure_deny_policy();
   // Sends the create and returns the id of the accepted sandbox, which may not run yet.
-  Task<std::string> accepted(CreateSpec spec);
-  Task<BackendSandbox> started(std::string id);
+  Task<std::string> submit_create(CreateSpec spec);
+  Task<BackendSandbox> wait_until_started(std::string id);
 
   const KubernetesSettings settings_;
   RestApi api_;

@@ -1,4 +1,4 @@
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/kubernetes/kubernetes.hpp"
 #include "providers/retries.hpp"
 
@@ -47,7 +47,7 @@ Task<void> KubernetesProvider::ensure_deny_policy() {
                                           std::string(kubernetes::kDenyPolicy));
 }
 
-Task<std::string> KubernetesProvider::accepted(CreateSpec spec) {
+Task<std::string> KubernetesProvider::submit_create(CreateSpec spec) {
   const bool resource = co_await has_resource();
   RestCall call{.method = "POST", .path = all_path(resource, settings_.rules)};
   if (resource)
@@ -60,15 +60,15 @@ Task<std::string> KubernetesProvider::accepted(CreateSpec spec) {
   co_return kubernetes::to_box(document, settings_.rules).sandbox.backend_id;
 }
 
-Task<BackendSandbox> KubernetesProvider::started(std::string id) {
+Task<BackendSandbox> KubernetesProvider::wait_until_started(std::string id) {
   const kubernetes::Place place = kubernetes::place_of(id);
   const auto ask_for_pod = [this, place] { return box_of("pods/" + place.name); };
   const auto ask = [this, id] { return box_of(id); };
-  for (GrowingPause pause;; co_await pause.wait()) {
-    const auto pod = co_await until_answered(ask_for_pod);
+  for (Backoff pause;; co_await pause.wait()) {
+    const auto pod = co_await retry_until_answered(ask_for_pod);
     if (!pod) {
       // The controller creates the pod some time later.
-      const auto box = co_await until_answered(ask);
+      const auto box = co_await retry_until_answered(ask);
       if (!box || !place.resource)
         throw Error(ErrorCode::no_capacity, "kubernetes gave the sandbox up");
       continue;
@@ -80,7 +80,7 @@ Task<BackendSandbox> KubernetesProvider::started(std::string id) {
       Error why(ErrorCode::no_capacity, weak   ? "the pod does not run in the declared isolation"
                                         : full ? "no node has room for the pod"
                                                : "kubernetes could not start the pod");
-      const Error error = co_await give_up(id, std::move(why));
+      const Error error = co_await abort_create(id, std::move(why));
       throw error;
     }
     if (!pod->running) continue;
@@ -91,10 +91,10 @@ Task<BackendSandbox> KubernetesProvider::started(std::string id) {
 }
 
 Task<BackendSandbox> KubernetesProvider::create(CreateSpec spec) {
-  auto outcome = co_await attempt(accepted(std::move(spec)));
+  auto outcome = co_await attempt(submit_create(std::move(spec)));
   if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
   const std::string id = std::get<std::string>(outcome);
-  co_return co_await started(id);
+  co_return co_await wait_until_started(id);
 }
 
 }  // namespace sandgate

@@ -10,7 +10,7 @@ Task<std::unique_ptr<ByteSource>> KubernetesProvider::download(std::string id, s
   Command command{.argv = {"cat", "--", std::move(path)}, .process_id = ProcessId::make().value};
   auto process =
       co_await start_process<KubernetesProcess, KubernetesProvider>(id, std::move(command));
-  co_return std::make_unique<PrintedBytes>(std::move(process));
+  co_return std::make_unique<StdoutBytes>(std::move(process));
 }
 
 Task<void> KubernetesProvider::upload(std::string id, std::string path, ByteSource& bytes) {

@@ -220,7 +220,7 @@ Box to_box(const Json& document, const PodRules& rules) {
     // Limits the memory of a list, which is held as a whole.
     if (std::max({name.size(), box.sandbox.sandbox_id.size(), box.sandbox.installation.size()}) >
         kLongestName)
-      throw not_its_api("kubernetes");
+      throw unexpected_answer("kubernetes");
     box.sandbox.region = rules.region;
     box.sandbox.created_at = time_of(metadata, "creationTimestamp");
     if (resource)

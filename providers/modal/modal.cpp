@@ -42,13 +42,13 @@ Descriptor ModalProvider::descriptor() const {
       .regions = region.empty() ? std::vector<std::string>{} : std::vector<std::string>{region},
       .notes = {"commands run as the account of the image, which most often is root",
                 "the time to live is fixed at the create"},
-      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
+      .fixed_lifetime = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   if (settings_.process_limit) descriptor.controls.insert(Control::process_limit);
   if (settings_.disk_limit) descriptor.controls.insert(Control::disk_limit);
   return descriptor;
 }
 
-BackendSandbox ModalProvider::placed(BackendSandbox sandbox) const {
+BackendSandbox ModalProvider::with_region(BackendSandbox sandbox) const {
   sandbox.isolation = settings_.rules.runtime == "vm" ? Isolation::microvm : Isolation::kernel;
   sandbox.region = settings_.rules.region;
   return sandbox;
@@ -68,7 +68,7 @@ Task<BackendSandbox> ModalProvider::make(CreateSpec spec) {
   BackendSandbox sandbox;
   sandbox.backend_id = std::move(created.sandbox);
   sandbox.sandbox_id = spec.sandbox_id;
-  co_return placed(std::move(sandbox));
+  co_return with_region(std::move(sandbox));
 }
 
 Task<BackendSandbox> ModalProvider::create(CreateSpec spec) {
@@ -93,27 +93,27 @@ Task<std::optional<BackendSandbox>> ModalProvider::find(std::string id) {
   BackendSandbox sandbox;
   sandbox.backend_id = id;
   modal::from_tags(std::get<std::string>(tags), sandbox);
-  co_return placed(std::move(sandbox));
+  co_return with_region(std::move(sandbox));
 }
 
-Task<std::vector<BackendSandbox>> ModalProvider::listed(std::string tag) {
+Task<std::vector<BackendSandbox>> ModalProvider::list_tagged(std::string tag) {
   const std::string app = co_await account_.app();
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
   uint64_t before = 0;
-  ListRoom room("modal");
+  ListBudget budget("modal");
   for (;;) {
-    room.take_page();
+    budget.take_page();
     const std::string reply =
         co_await account_.call("SandboxListV2", modal::to_list(app, tag, before));
-    room.take_bytes(reply.size());
+    budget.take_bytes(reply.size());
     modal::Page page = modal::from_list(reply);
-    room.take_entries(page.sandboxes.size());
+    budget.take_entries(page.sandboxes.size());
     // A page without new entries is the end; this also stops at a server that repeats pages.
     const size_t known = seen.size();
     for (auto& sandbox : page.sandboxes) {
       const bool fresh = seen.insert(sandbox.backend_id).second;
-      if (fresh && !sandbox.sandbox_id.empty()) all.push_back(placed(std::move(sandbox)));
+      if (fresh && !sandbox.sandbox_id.empty()) all.push_back(with_region(std::move(sandbox)));
     }
     if (seen.size() == known) break;
     before = page.last;
@@ -121,10 +121,10 @@ Task<std::vector<BackendSandbox>> ModalProvider::listed(std::string tag) {
   co_return all;
 }
 
-Task<std::vector<BackendSandbox>> ModalProvider::list() { return listed(""); }
+Task<std::vector<BackendSandbox>> ModalProvider::list() { return list_tagged(""); }
 
 Task<std::optional<BackendSandbox>> ModalProvider::find_by_tag(std::string sandbox_id) {
-  const auto all = co_await listed(sandbox_id);
+  const auto all = co_await list_tagged(sandbox_id);
   for (const auto& sandbox : all)
     if (sandbox.sandbox_id == sandbox_id) co_return sandbox;
   co_return std::nullopt;
@@ -156,7 +156,7 @@ Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command
 
 Task<void> ModalProvider::resize(std::string id, std::string process, PtySize size) {
   const std::string line = shell::resize_line(process, size);
-  const Ran ran = co_await run(std::move(id), line);
+  const LineResult ran = co_await run(std::move(id), line);
   if (ran.status == 1) throw Error::not_found("process", process);
   if (ran.status != 0)
     throw Error(ErrorCode::unsupported, "the size needs a terminal, and stty in the image");

@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
 
+#include "providers/modal/keyed_ticket_lock.hpp"
 #include "providers/modal/modal_routers.hpp"
-#include "providers/modal/turns.hpp"
 #include "providers/shell/shell_provider.hpp"
 
 namespace sandgate {
@@ -31,7 +31,7 @@ class ModalProvider : public ShellProvider {
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
 
   // For ModalProcess. `exec` is the vendor's id of a program.
   ModalRouters& routers() { return routers_; }
@@ -47,17 +47,17 @@ class ModalProvider : public ShellProvider {
 
  private:
   Task<BackendSandbox> make(CreateSpec spec);
-  Task<std::vector<BackendSandbox>> listed(std::string tag);
+  Task<std::vector<BackendSandbox>> list_tagged(std::string tag);
   // Empty while the program runs.
   Task<std::optional<int>> exit_of(std::string id, std::string exec);
-  BackendSandbox placed(BackendSandbox sandbox) const;
+  BackendSandbox with_region(BackendSandbox sandbox) const;
   Task<void> put(std::string id, std::string exec, uint64_t offset, std::string bytes, bool last);
   Task<uint64_t> written_to(std::string id, std::string exec);
 
   const ModalSettings settings_;
   ModalAccount account_;
   ModalRouters routers_;
-  Turns inputs_;  // by program
+  KeyedTicketLock inputs_;  // by program
 };
 
 }  // namespace sandgate

@@ -1,6 +1,6 @@
 #include "providers/modal/modal_account.hpp"
 
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 
 namespace sandgate {
 namespace {
@@ -37,12 +37,12 @@ ModalAccount::ModalAccount(HttpClient& http, const ModalSettings& settings)
       app_name_(settings.app),
       environment_(settings.environment) {}
 
-std::string ModalAccount::kept(const Kept& what) {
+std::string ModalAccount::cached(const Cached& what) {
   std::lock_guard lock(mutex_);
   return Clock::now() < what.until ? what.value : "";
 }
 
-void ModalAccount::keep(Kept& what, std::string value, std::chrono::seconds time) {
+void ModalAccount::cache(Cached& what, std::string value, std::chrono::seconds time) {
   std::lock_guard lock(mutex_);
   what = {std::move(value), Clock::now() + time};
 }
@@ -56,12 +56,12 @@ HttpFields ModalAccount::fields_of_keys() const {
 }
 
 Task<std::string> ModalAccount::token() {
-  const std::string known = kept(token_);
+  const std::string known = cached(token_);
   if (!known.empty()) co_return known;
   grpc::Call call{.path = std::string(kService) + "AuthTokenGet", .metadata = fields_of_keys()};
   const std::string reply = co_await channel_.call(std::move(call));
   const std::string token = modal::from_id(reply);
-  keep(token_, token, half_life_of(token));
+  cache(token_, token, half_life_of(token));
   co_return token;
 }
 
@@ -76,28 +76,28 @@ Task<std::string> ModalAccount::call(std::string method, std::string message,
   auto outcome = co_await attempt(channel_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
     // The cached token may be what is refused, rather than the key.
-    if (are_credentials_refused(*error)) keep(token_, "", std::chrono::seconds(0));
+    if (are_credentials_refused(*error)) cache(token_, "", std::chrono::seconds(0));
     throw *error;
   }
   co_return std::move(std::get<std::string>(outcome));
 }
 
 Task<std::string> ModalAccount::app() {
-  const std::string known = kept(app_);
+  const std::string known = cached(app_);
   if (!known.empty()) co_return known;
   const std::string reply = co_await call("AppGetOrCreate", modal::to_app(app_name_, environment_));
   const std::string app = modal::from_id(reply);
-  keep(app_, app, kKept);
+  cache(app_, app, kKept);
   co_return app;
 }
 
 Task<std::string> ModalAccount::builder() {
-  const std::string known = kept(builder_);
+  const std::string known = cached(builder_);
   if (!known.empty()) co_return known;
   const std::string reply =
       co_await call("EnvironmentGetOrCreate", modal::to_builder(environment_));
   const std::string builder = modal::from_builder(reply);
-  keep(builder_, builder, kKept);
+  cache(builder_, builder, kKept);
   co_return builder;
 }
 
@@ -117,7 +117,7 @@ Task<std::string> ModalAccount::image(std::string reference) {
 Task<void> ModalAccount::wait_for_build(std::string image) {
   std::string last;
   // A build may take minutes; the caller's own limit ends the wait.
-  for (GrowingPause pause;;) {
+  for (Backoff pause;;) {
     grpc::Call call{.path = std::string(kService) + "ImageJoinStreaming",
                     .message = modal::to_join(image, last),
                     .metadata = fields_of_keys(),

@@ -39,7 +39,7 @@ class ModalAccount {
 
  private:
   using Clock = std::chrono::steady_clock;
-  struct Kept {
+  struct Cached {
     std::string value;
     Clock::time_point until;
   };
@@ -47,14 +47,14 @@ class ModalAccount {
   Task<std::string> token();
   Task<std::string> builder();
   Task<void> wait_for_build(std::string image);
-  std::string kept(const Kept& what);
-  void keep(Kept& what, std::string value, std::chrono::seconds time);
+  std::string cached(const Cached& what);
+  void cache(Cached& what, std::string value, std::chrono::seconds time);
 
   grpc::Channel channel_;
   const Secret token_id_, token_secret_;
   const std::string app_name_, environment_;
   std::mutex mutex_;
-  Kept token_, app_, builder_;
+  Cached token_, app_, builder_;
 };
 
 }  // namespace sandgate

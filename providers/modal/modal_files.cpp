@@ -9,7 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kInputPiece = 1 << 20;
-constexpr std::chrono::milliseconds kInputTurn{5};
+constexpr std::chrono::milliseconds kTicketPoll{5};
 constexpr auto kWaitDeadline = std::chrono::seconds(60);
 
 }  // namespace
@@ -54,8 +54,8 @@ Task<uint64_t> ModalProvider::written_to(std::string id, std::string exec) {
 
 Task<void> ModalProvider::feed(std::string id, std::string exec, std::string bytes, bool last) {
   // Input is written at an offset, so concurrent writers would overwrite each other.
-  const Turns::Turn turn(inputs_, exec);
-  for (GrowingPause pause(kInputTurn); !turn.has_come();) co_await pause.wait();
+  const KeyedTicketLock::Ticket ticket(inputs_, exec);
+  for (Backoff pause(kTicketPoll); !ticket.is_holder();) co_await pause.wait();
   const uint64_t written = co_await written_to(id, exec);
   for (size_t at = 0; at < bytes.size(); at += kInputPiece) {
     std::string piece = bytes.substr(at, kInputPiece);
@@ -64,13 +64,13 @@ Task<void> ModalProvider::feed(std::string id, std::string exec, std::string byt
   if (last) co_await put(id, exec, written + bytes.size(), "", /*last=*/true);
 }
 
-Task<ShellProvider::Ran> ModalProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> ModalProvider::run(std::string id, std::string line) {
   const std::string exec = modal::uuid_of(ProcessId::make().value);
   const std::string task = co_await routers_.task(id);
   std::string asked = modal::to_line(task, exec, line);
   co_await routers_.call(id, "TaskExecStart", std::move(asked));
   ModalOutput printed(self<ModalProvider>(), id, exec, Channel::stdout_);
-  Ran ran;
+  LineResult ran;
   for (;;) {
     const auto piece = co_await printed.next();
     if (!piece) break;
@@ -83,7 +83,7 @@ Task<ShellProvider::Ran> ModalProvider::run(std::string id, std::string line) {
 Task<std::unique_ptr<ByteSource>> ModalProvider::download(std::string id, std::string path) {
   Command command{.argv = {"cat", "--", std::move(path)}, .process_id = ProcessId::make().value};
   auto process = co_await start_process<ModalProcess, ModalProvider>(id, std::move(command));
-  co_return std::make_unique<PrintedBytes>(std::move(process));
+  co_return std::make_unique<StdoutBytes>(std::move(process));
 }
 
 Task<void> ModalProvider::upload(std::string id, std::string path, ByteSource& bytes) {
@@ -98,7 +98,7 @@ Task<void> ModalProvider::upload(std::string id, std::string path, ByteSource& b
     co_await put(id, process->exec_id(), sent, piece.substr(0, filled), last);
     sent += filled;
   }
-  const Ran ran = co_await read_to_end(*process);
+  const LineResult ran = co_await read_to_end(*process);
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
 }
 

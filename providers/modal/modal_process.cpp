@@ -1,7 +1,7 @@
 #include "providers/modal/modal_process.hpp"
 
 #include "gateway/core/ids.hpp"
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/modal/modal.hpp"
 
 namespace sandgate {
@@ -34,7 +34,7 @@ Task<std::optional<std::string>> ModalOutput::message() {
 }
 
 Task<std::optional<std::string>> ModalOutput::next() {
-  for (GrowingPause pause;;) {
+  for (Backoff pause;;) {
     auto outcome = co_await attempt(message());
     if (const auto* error = std::get_if<Error>(&outcome)) {
       // A timeout is not a failure: the program may just be silent.

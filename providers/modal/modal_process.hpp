@@ -6,7 +6,7 @@
 #include "providers/modal/modal_routers.hpp"
 #include "providers/retries.hpp"
 #include "providers/shell/shell_process.hpp"
-#include "providers/transport/merged_events.hpp"
+#include "providers/transport/merged_streams.hpp"
 
 namespace sandgate {
 

@@ -44,7 +44,7 @@ Task<std::string> ModalRouters::task(std::string sandbox) {
 
 grpc::Channel ModalRouters::channel_of(const modal::Access& access) const {
   std::string url = access.url;
-  if (!url.starts_with("https://")) throw not_its_api("modal");
+  if (!url.starts_with("https://")) throw unexpected_answer("modal");
   // As in the vendor's clients: without TLS on the control plane, the routers have none either.
   if (without_tls_) url.erase(4, 1);
   while (url.ends_with('/')) url.pop_back();

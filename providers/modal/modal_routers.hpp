@@ -2,8 +2,8 @@
 #include <memory>
 #include <string>
 
-#include "providers/known_sandboxes.hpp"
 #include "providers/modal/modal_account.hpp"
+#include "providers/sandbox_data_cache.hpp"
 
 namespace sandgate {
 
@@ -35,7 +35,7 @@ class ModalRouters {
   HttpClient& http_;
   ModalAccount& account_;
   const bool without_tls_, allow_private_;
-  KnownSandboxes<modal::Access> known_;
+  SandboxDataCache<modal::Access> known_;
 };
 
 }  // namespace sandgate

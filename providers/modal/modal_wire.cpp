@@ -50,7 +50,7 @@ std::optional<bool> ended_of(const std::optional<Message>& result) {
 }
 
 std::string required(std::string text) {
-  if (text.empty()) throw not_its_api("modal");
+  if (text.empty()) throw unexpected_answer("modal");
   return text;
 }
 
@@ -280,7 +280,7 @@ std::string from_read(std::string_view message) { return std::string(Message(mes
 int from_exit(std::string_view message) {
   const Message reply(message);
   if (reply.has(2)) return 128 + static_cast<int>(reply.number(2) & 0x7F);
-  if (!reply.has(1)) throw not_its_api("modal");
+  if (!reply.has(1)) throw unexpected_answer("modal");
   return static_cast<int>(reply.number(1) & 0xFF);
 }
 

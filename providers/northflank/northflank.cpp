@@ -1,6 +1,6 @@
 #include "providers/northflank/northflank.hpp"
 
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/named_create.hpp"
 #include "providers/northflank/northflank_process.hpp"
 #include "providers/retries.hpp"
@@ -46,8 +46,8 @@ Descriptor NorthflankProvider::descriptor() const {
           .limits = settings_.limits,
           .notes = {"sizes are rounded up to the vendor's plans",
                     "an account has a thousand requests an hour"},
-          .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds),
-          .listed_every = kNorthflankList};
+          .fixed_lifetime = std::chrono::seconds(settings_.rules.keep_alive_seconds),
+          .min_list_interval = kNorthflankList};
 }
 
 Resources NorthflankProvider::granted(const Resources& asked) const {
@@ -83,16 +83,16 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   northflank::Box box = std::move(*accepted);
   const std::string id = box.sandbox.backend_id;
   const auto ask = [this, id] { return box_of(id); };
-  GrowingPause pause(kFirstNorthflankLook, kLastNorthflankLook);
+  Backoff pause(kFirstNorthflankLook, kLastNorthflankLook);
   // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await until_answered(ask);
+    auto now = co_await retry_until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "northflank gave the sandbox up");
     box = std::move(*now);
     if (!box.failed && box.sandbox.state == BackendState::running) continue;
     Error why(ErrorCode::no_capacity, "northflank could not start the sandbox");
-    const Error error = co_await give_up(id, std::move(why));
+    const Error error = co_await abort_create(id, std::move(why));
     throw error;
   }
   box.sandbox.sandbox_id = spec.sandbox_id;
@@ -162,7 +162,7 @@ Task<std::unique_ptr<ProcessStream>> NorthflankProvider::exec(std::string id, Co
                                                                           std::move(command));
 }
 
-Task<ShellProvider::Ran> NorthflankProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> NorthflankProvider::run(std::string id, std::string line) {
   return run_process<NorthflankProcess, NorthflankProvider>(std::move(id), std::move(line));
 }
 

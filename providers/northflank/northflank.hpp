@@ -35,7 +35,7 @@ class NorthflankProvider : public LiveInputProvider {
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Starts a command and returns its connection. Throws Error(not_found) if the sandbox does not
   // exist.
   Task<std::shared_ptr<SharedSocket>> start(std::string id, const Command& command);

@@ -18,7 +18,7 @@ Task<std::unique_ptr<ByteSource>> NorthflankProvider::download(std::string id, s
   Command command = northflank_transfer("cat -- " + shell::quote(path));
   auto process = co_await start_process<NorthflankProcess, NorthflankProvider>(std::move(id),
                                                                                std::move(command));
-  co_return std::make_unique<PrintedBytes>(std::move(process));
+  co_return std::make_unique<StdoutBytes>(std::move(process));
 }
 
 Task<void> NorthflankProvider::upload(std::string id, std::string path, ByteSource& bytes) {

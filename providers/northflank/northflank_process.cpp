@@ -8,7 +8,7 @@ constexpr size_t kNorthflankInput = 3 * (32 << 10);
 
 }  // namespace
 
-Task<void> NorthflankInput::tell(std::string message) {
+Task<void> NorthflankInput::send(std::string message) {
   WebSocket::Message text{.text = true, .bytes = std::move(message)};
   co_await socket_->write(std::move(text));
 }
@@ -17,13 +17,13 @@ Task<void> NorthflankInput::write_stdin(std::string bytes) {
   for (size_t at = 0; at < bytes.size(); at += kNorthflankInput) {
     std::string message =
         northflank::to_input(std::string_view(bytes).substr(at, kNorthflankInput));
-    co_await tell(std::move(message));
+    co_await send(std::move(message));
   }
 }
 
-Task<void> NorthflankInput::close_stdin() { return tell(northflank::to_end_of_input()); }
+Task<void> NorthflankInput::close_stdin() { return send(northflank::to_end_of_input()); }
 
-Task<void> NorthflankInput::resize(PtySize size) { return tell(northflank::to_resize(size)); }
+Task<void> NorthflankInput::resize(PtySize size) { return send(northflank::to_resize(size)); }
 
 NorthflankProcess::NorthflankProcess(std::shared_ptr<NorthflankProvider> owner, std::string sandbox,
                                      Command command)

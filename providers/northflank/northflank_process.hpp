@@ -17,7 +17,7 @@ class NorthflankInput : public LiveInput {
   Task<void> resize(PtySize size) override;
 
  private:
-  Task<void> tell(std::string message);
+  Task<void> send(std::string message);
 
   const std::shared_ptr<SharedSocket> socket_;
 };

@@ -52,7 +52,7 @@ Json message_of(const char* type, Json data) { return {{"type", type}, {"data", 
 std::string bytes_of_text(std::string text) {
   while (text.size() % 4 != 0) text.push_back('=');
   auto bytes = base64_decode(text);
-  if (!bytes) throw not_its_api("northflank");
+  if (!bytes) throw unexpected_answer("northflank");
   return std::move(*bytes);
 }
 
@@ -95,7 +95,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
 }
 
 const Json& data_of(const Json& document) {
-  if (!document.is_object() || !document.contains("data")) throw not_its_api("northflank");
+  if (!document.is_object() || !document.contains("data")) throw unexpected_answer("northflank");
   return document["data"];
 }
 
@@ -172,7 +172,7 @@ Frame to_frame(const std::string& message) {
     } else if (type == "completion") {
       frame.kind = Frame::completed;
       const auto status = exit_status_of(document.at("data"), "exitCode");
-      if (!status) throw not_its_api("northflank");
+      if (!status) throw unexpected_answer("northflank");
       frame.status = *status;
     } else if (type == "error") {
       frame.kind = Frame::refused;

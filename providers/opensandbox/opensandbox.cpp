@@ -1,7 +1,7 @@
 #include "providers/opensandbox/opensandbox.hpp"
 
+#include "providers/backoff.hpp"
 #include "providers/fixed_end.hpp"
-#include "providers/growing_pause.hpp"
 #include "providers/opensandbox/opensandbox_process.hpp"
 #include "providers/retries.hpp"
 #include "providers/sandbox_pages.hpp"
@@ -72,19 +72,19 @@ Task<std::optional<opensandbox::Box>> OpenSandboxProvider::box_of(std::string id
 }
 
 // Creates are asynchronous, and execd starts after its container.
-Task<void> OpenSandboxProvider::until_running(std::string id) {
+Task<void> OpenSandboxProvider::wait_until_running(std::string id) {
   const auto ask = [this, id] { return box_of(id); };
   const auto ask_for_execd = [this, id] { return execd(id); };
-  GrowingPause pause;
+  Backoff pause;
   for (bool running = false; !running; co_await pause.wait()) {
-    const auto box = co_await until_answered(ask);
+    const auto box = co_await retry_until_answered(ask);
     if (!box) {
       Error why(ErrorCode::no_capacity, "opensandbox could not start the sandbox");
-      const Error error = co_await give_up(id, std::move(why));
+      const Error error = co_await abort_create(id, std::move(why));
       throw error;
     }
     if (!box->running) continue;
-    RestApi inside = co_await until_answered(ask_for_execd);
+    RestApi inside = co_await retry_until_answered(ask_for_execd);
     RestCall ping{.path = "/ping"};
     const auto answer = co_await attempt(inside.send(std::move(ping)));
     const auto* reply = std::get_if<HttpReply>(&answer);
@@ -100,7 +100,7 @@ Task<BackendSandbox> OpenSandboxProvider::create(CreateSpec spec) {
   const Json document = co_await api_.create(std::move(call));
   BackendSandbox sandbox = opensandbox::to_box(document, settings_.rules).sandbox;
   sandbox.sandbox_id = spec.sandbox_id;
-  co_await until_running(sandbox.backend_id);
+  co_await wait_until_running(sandbox.backend_id);
   co_return sandbox;
 }
 
@@ -110,14 +110,14 @@ Task<std::optional<BackendSandbox>> OpenSandboxProvider::find(std::string id) {
 
 Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) {
   std::vector<BackendSandbox> all;
-  ListRoom room("opensandbox");
+  ListBudget budget("opensandbox");
   for (int page = 1;; ++page) {
-    room.take_page();
+    budget.take_page();
     RestCall call{.path = "/sandboxes?pageSize=100&page=" + std::to_string(page) + query,
-                  .room = room.bytes()};
+                  .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("opensandbox", document, "items");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (const Json& item : items) {
       opensandbox::Box box = opensandbox::to_box(item, settings_.rules);
       const bool is_there = box.failed || box.sandbox.state != BackendState::gone;
@@ -177,7 +177,7 @@ Task<std::unique_ptr<WebSocket>> OpenSandboxProvider::attach(std::string id, std
 }
 
 // By execd's call for commands, which returns text only and has no stdin.
-Task<ShellProvider::Ran> OpenSandboxProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> OpenSandboxProvider::run(std::string id, std::string line) {
   RestApi inside = co_await execd(id);
   Json body{{"command", "cd; " + line}, {"timeout", kRunMilliseconds}};
   RestCall call{.method = "POST",
@@ -188,7 +188,7 @@ Task<ShellProvider::Ran> OpenSandboxProvider::run(std::string id, std::string li
   call.silence = std::chrono::seconds(60);
   const auto stream = co_await inside.stream(std::move(call));
   LineSplitter lines;
-  Ran ran;
+  LineResult ran;
   std::string piece(kCommandRead, '\0');
   for (;;) {
     const size_t count = co_await stream->read(piece);

@@ -45,7 +45,7 @@ class OpenSandboxProvider : public LiveInputProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Returns a client for a sandbox's execd. Throws Error(not_found) if there is no such sandbox.
   Task<RestApi> execd(std::string id);
   // Opens a WebSocket of execd.
@@ -58,16 +58,16 @@ class OpenSandboxProvider : public LiveInputProvider {
  private:
   Task<std::optional<opensandbox::Box>> box_of(std::string id);
   // The same, but throws Error(not_found) if the sandbox does not exist or is gone.
-  Task<opensandbox::Box> living(std::string id);
+  Task<opensandbox::Box> require_living(std::string id);
   Task<std::vector<BackendSandbox>> pages(std::string query);
-  Task<void> until_running(std::string id);
+  Task<void> wait_until_running(std::string id);
   // Asks the server each time: the address of a sandbox that ended, or was resumed by another
   // replica, may belong to another sandbox by now.
   Task<opensandbox::Endpoint> endpoint_of(std::string id);
   // Returns a failed snapshot only if there is no other one of that name.
   Task<std::optional<opensandbox::Snapshot>> named_snapshot(std::string snapshot_id);
   // Requests a change of state and waits for it.
-  Task<void> turn(std::string id, std::string verb, BackendState state);
+  Task<void> change_state(std::string id, std::string verb, BackendState state);
 
   HttpClient& http_;
   const OpenSandboxSettings settings_;

@@ -78,7 +78,7 @@ Task<void> OpenSandboxProcess::start() {
   Json body{{"command", command}};
   const Json document = co_await inside.post("/pty", std::move(body));
   const std::string session = text_of(document, "session_id");
-  if (session.empty()) throw not_its_api("opensandbox");
+  if (session.empty()) throw unexpected_answer("opensandbox");
   session_ = session;
   const std::string path = "/pty/" + percent_encode(session) + "/ws";
   auto socket = co_await opensandbox_->attach(sandbox_, path + (command_.pty ? "" : "?pty=0"));
@@ -102,7 +102,7 @@ std::optional<ProcessEvent> OpenSandboxProcess::event_of(WebSocket::Message mess
   if (message.bytes.empty()) return std::nullopt;
   const char kind = message.bytes.front();
   const size_t head = kind == kReplayed ? kReplayHead : 1;
-  if (message.bytes.size() < head) throw not_its_api("opensandbox");
+  if (message.bytes.size() < head) throw unexpected_answer("opensandbox");
   if (kind != kPipeOut && kind != kPipeErr && kind != kReplayed) return std::nullopt;
   const Channel channel = kind == kPipeErr ? Channel::stderr_ : Channel::stdout_;
   EndMark& mark = kind == kPipeErr ? err_mark_ : out_mark_;

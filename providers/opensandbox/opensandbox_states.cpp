@@ -1,4 +1,4 @@
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/opensandbox/opensandbox.hpp"
 #include "providers/sandbox_pages.hpp"
 
@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-constexpr auto kOpenSandboxPatience = std::chrono::minutes(3);
+constexpr auto kOpenSandboxTimeout = std::chrono::minutes(3);
 
 Error too_slow_opensandbox() {
   return Error(ErrorCode::timeout, "opensandbox did not change the state in time");
@@ -18,47 +18,47 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 
 }  // namespace
 
-Task<opensandbox::Box> OpenSandboxProvider::living(std::string id) {
+Task<opensandbox::Box> OpenSandboxProvider::require_living(std::string id) {
   auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
   co_return std::move(*box);
 }
 
-Task<void> OpenSandboxProvider::turn(std::string id, std::string verb, BackendState state) {
+Task<void> OpenSandboxProvider::change_state(std::string id, std::string verb, BackendState state) {
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
   const auto asked = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&asked)) {
     // It may be in that state already, or in the transition to it, for an earlier request.
-    const auto box = co_await living(id);
+    const auto box = co_await require_living(id);
     if (state == BackendState::running ? box.paused : box.running) throw *error;
   }
-  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
-    const auto box = co_await living(id);
+  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxTimeout;
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+    const auto box = co_await require_living(id);
     if (state == BackendState::running ? box.running : box.paused) co_return;
   }
   throw too_slow_opensandbox();
 }
 
 Task<Keeps> OpenSandboxProvider::pause(std::string id, Keeps) {
-  const auto box = co_await living(id);
-  if (!box.paused) co_await turn(id, "pause", BackendState::paused);
+  const auto box = co_await require_living(id);
+  if (!box.paused) co_await change_state(id, "pause", BackendState::paused);
   co_return settings_.rules.paused;
 }
 
 Task<void> OpenSandboxProvider::resume(std::string id) {
-  const auto box = co_await living(id);
-  if (!box.running) co_await turn(id, "resume", BackendState::running);
+  const auto box = co_await require_living(id);
+  if (!box.running) co_await change_state(id, "resume", BackendState::running);
 }
 
 Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
     std::string snapshot_id) {
   std::optional<opensandbox::Snapshot> failed;
-  ListRoom room("opensandbox");
+  ListBudget budget("opensandbox");
   for (int page = 1;; ++page) {
-    room.take_page();
+    budget.take_page();
     RestCall call{.path = "/snapshots?pageSize=100&page=" + std::to_string(page),
-                  .room = room.bytes()};
+                  .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("opensandbox", document, "items")) {
       auto one = opensandbox::to_snapshot(item);
@@ -88,8 +88,8 @@ Task<BackendSnapshot> OpenSandboxProvider::snapshot(std::string id, std::string 
     taken = opensandbox::to_snapshot(document);
   }
   const std::string path = snapshot_path_of_opensandbox(taken->snapshot.backend_id);
-  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxPatience;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+  const auto limit = std::chrono::steady_clock::now() + kOpenSandboxTimeout;
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const Json document = co_await api_.get(path);
     const auto now = opensandbox::to_snapshot(document);
     if (now.ready) co_return now.snapshot;

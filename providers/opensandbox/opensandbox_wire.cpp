@@ -84,7 +84,7 @@ Endpoint to_endpoint(const Json& document) {
     for (const auto& [name, value] : endpoint.headers)
       plain = plain && !name.empty() && name.find(':') == std::string::npos &&
               is_field_text(name) && is_field_text(value);
-    if (!plain) throw not_its_api("opensandbox");
+    if (!plain) throw unexpected_answer("opensandbox");
     return endpoint;
   });
 }

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/retries.hpp"
 #include "providers/runloop/runloop_process.hpp"
 
@@ -48,7 +48,7 @@ Descriptor RunloopProvider::descriptor() const {
       .limits = settings_.limits,
       .notes = {"sizes are rounded up to the vendor's steps",
                 "output is text: bytes that are no UTF-8 are lost"},
-      .fixed_life = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
+      .fixed_lifetime = std::chrono::seconds(settings_.rules.keep_alive_seconds)};
   if (!settings_.rules.deny_policy.empty()) descriptor.controls.insert(Control::network_deny);
   return descriptor;
 }
@@ -73,11 +73,11 @@ Task<BackendSandbox> RunloopProvider::create(CreateSpec spec) {
   const Json document = co_await api_.create(std::move(call));
   runloop::Box box = runloop::to_box(document);
   const auto ask = [this, id = box.sandbox.backend_id] { return box_of(id); };
-  GrowingPause pause;
+  Backoff pause;
   // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await until_answered(ask);
+    auto now = co_await retry_until_answered(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "runloop could not start the sandbox");
     box = std::move(*now);
   }
@@ -91,10 +91,10 @@ Task<std::optional<BackendSandbox>> RunloopProvider::find(std::string id) {
 Task<std::vector<BackendSandbox>> RunloopProvider::list() {
   std::vector<BackendSandbox> all;
   std::set<std::string> seen;
-  ListRoom room(api_.target().provider);
+  ListBudget budget(api_.target().provider);
   for (const char* state : kLiving) {
     std::string path = "/v1/devboxes?limit=100&status=" + std::string(state);
-    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page, room);
+    auto found = co_await list_pages(api_, std::move(path), &runloop::to_page, budget);
     for (auto& sandbox : found)
       if (seen.insert(sandbox.backend_id).second) all.push_back(std::move(sandbox));
   }
@@ -107,7 +107,7 @@ Task<void> RunloopProvider::kill(std::string id) {
   co_await api_.find(std::move(call));
 }
 
-Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> RunloopProvider::run(std::string id, std::string line) {
   Json body{{"command", std::move(line)}};
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
@@ -115,7 +115,7 @@ Task<ShellProvider::Ran> RunloopProvider::run(std::string id, std::string line) 
   const Json document = co_await api_.call(std::move(call));
   const auto status = exit_status_of(document, "exit_status");
   if (!status) throw Error(ErrorCode::unavailable, "runloop did not run the command");
-  co_return Ran{*status, text_of(document, "stdout")};
+  co_return LineResult{*status, text_of(document, "stdout")};
 }
 
 Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {

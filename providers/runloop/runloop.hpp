@@ -36,7 +36,7 @@ class RunloopProvider : public ShellProvider {
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   RestApi& api() { return api_; }
 
  protected:
@@ -46,7 +46,7 @@ class RunloopProvider : public ShellProvider {
  private:
   Task<std::optional<runloop::Box>> box_of(std::string id);
   // Requests a change of state and waits for it.
-  Task<void> turn(std::string id, std::string verb, BackendState state);
+  Task<void> change_state(std::string id, std::string verb, BackendState state);
 
   const RunloopSettings settings_;
   RestApi api_;

@@ -44,7 +44,7 @@ Task<std::optional<std::string>> RunloopOutput::piece() {
 }
 
 Task<std::optional<std::string>> RunloopOutput::next() {
-  for (GrowingPause pause(kAsk);;) {
+  for (Backoff pause(kAsk);;) {
     auto outcome = co_await attempt(piece());
     if (const auto* error = std::get_if<Error>(&outcome)) {
       retries_.failed(*error);

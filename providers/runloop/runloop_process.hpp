@@ -6,7 +6,7 @@
 #include "providers/runloop/runloop.hpp"
 #include "providers/shell/shell_process.hpp"
 #include "providers/transport/event_stream.hpp"
-#include "providers/transport/merged_events.hpp"
+#include "providers/transport/merged_streams.hpp"
 
 namespace sandgate {
 

@@ -1,4 +1,4 @@
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/runloop/runloop.hpp"
 
 // Suspend, resume and disk snapshots of RunloopProvider. All keep the disk only.
@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr auto kRunloopDeadline = std::chrono::seconds(60);
-constexpr auto kRunloopPatience = std::chrono::minutes(3);
+constexpr auto kRunloopTimeout = std::chrono::minutes(3);
 
 Error too_slow() {
   return Error(ErrorCode::timeout, "runloop did not change the sandbox's state in time");
@@ -18,7 +18,7 @@ std::string snapshot_path(const std::string& snapshot) {
 
 }  // namespace
 
-Task<void> RunloopProvider::turn(std::string id, std::string verb, BackendState state) {
+Task<void> RunloopProvider::change_state(std::string id, std::string verb, BackendState state) {
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/" + verb, .json = Json::object()};
   call.deadline = kRunloopDeadline;
@@ -29,8 +29,8 @@ Task<void> RunloopProvider::turn(std::string id, std::string verb, BackendState 
     if (!box) throw Error::not_found("sandbox", id);
     if (state == BackendState::running ? box->suspended : box->running) throw *error;
   }
-  const auto limit = std::chrono::steady_clock::now() + kRunloopPatience;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+  const auto limit = std::chrono::steady_clock::now() + kRunloopTimeout;
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
     const bool there = state == BackendState::running ? box->running : box->suspended;
@@ -42,14 +42,14 @@ Task<void> RunloopProvider::turn(std::string id, std::string verb, BackendState 
 Task<Keeps> RunloopProvider::pause(std::string id, Keeps) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->suspended) co_await turn(id, "suspend", BackendState::paused);
+  if (!box->suspended) co_await change_state(id, "suspend", BackendState::paused);
   co_return Keeps::disk;
 }
 
 Task<void> RunloopProvider::resume(std::string id) {
   const auto box = co_await box_of(id);
   if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) co_await turn(id, "resume", BackendState::running);
+  if (!box->running) co_await change_state(id, "resume", BackendState::running);
 }
 
 Task<BackendSnapshot> RunloopProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
@@ -61,8 +61,8 @@ Task<BackendSnapshot> RunloopProvider::snapshot(std::string id, std::string snap
     const Json document = co_await api_.post(path, std::move(body));
     taken = runloop::to_snapshot(document);
   }
-  const auto limit = std::chrono::steady_clock::now() + kRunloopPatience;
-  for (GrowingPause pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
+  const auto limit = std::chrono::steady_clock::now() + kRunloopTimeout;
+  for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     RestCall call{.path = snapshot_path(taken->backend_id) + "/status"};
     const Json document = co_await api_.call(std::move(call));
     const Json status = field_of(document, "status");

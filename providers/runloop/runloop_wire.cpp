@@ -84,7 +84,7 @@ SandboxPage to_page(const Json& document) {
 
 BackendSnapshot to_snapshot(const Json& document) {
   const Json id = field_of(document, "id");
-  if (!id.is_string()) throw not_its_api("runloop");
+  if (!id.is_string()) throw unexpected_answer("runloop");
   const Json size = document.value("size_bytes", Json());
   return {.backend_id = id.get<std::string>(),
           .kept = Keeps::disk,
@@ -93,14 +93,14 @@ BackendSnapshot to_snapshot(const Json& document) {
 
 std::optional<std::string> to_output(const ServerEvent& event) {
   const Json data = parse_answer(event.data);
-  if (event.name == "error") throw not_its_api("runloop");
+  if (event.name == "error") throw unexpected_answer("runloop");
   std::string output = text_of(data, "output");
   if (output.empty()) return std::nullopt;
   return output;
 }
 
 std::optional<int> to_status(const Json& execution) {
-  if (!execution.is_object()) throw not_its_api("runloop");
+  if (!execution.is_object()) throw unexpected_answer("runloop");
   if (text_of(execution, "status") != "completed") return std::nullopt;
   return exit_status_of(execution, "exit_status");
 }

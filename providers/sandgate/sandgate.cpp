@@ -81,9 +81,9 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
                 .path = "/v1/sandboxes",
                 .json = wire::to_create(spec, profile_),
                 .headers = {{"Idempotency-Key", spec.sandbox_id}}};
-  GatewaysPassed passed = std::move(spec.passed);
-  if (!spec.installation.empty()) passed.push_back(spec.installation);
-  if (!passed.empty()) call.headers.emplace_back(kViaHeader, via_of(passed));
+  ForwardingPath forwarding_path = std::move(spec.forwarding_path);
+  if (!spec.installation.empty()) forwarding_path.push_back(spec.installation);
+  if (!forwarding_path.empty()) call.headers.emplace_back(kViaHeader, via_of(forwarding_path));
   call.deadline = kCreateDeadline;
   auto calling = api_.call(std::move(call));
   const auto outcome = co_await attempt(std::move(calling));
@@ -123,7 +123,7 @@ Task<void> SandgateProvider::kill(std::string id) {
   if (reply.status == 200 || reply.status == 202) {
     const Json document = parse_answer(reply.body);
     if (wire::to_backend_sandbox(document).state != BackendState::gone)
-      throw not_its_api("sandgate");
+      throw unexpected_answer("sandgate");
     // A 200 or 202 may only mean that the wish was recorded, so the end is verified.
     auto looking = find(std::move(id));
     const auto there = co_await std::move(looking);
@@ -165,13 +165,14 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   std::vector<ProcessInfo> all;
   std::string cursor;
-  ListRoom room("sandgate");
+  ListBudget budget("sandgate");
   do {
-    room.take_page();
-    RestCall call{.path = sandbox_path(id) + "/processes?limit=100" + cursor, .room = room.bytes()};
+    budget.take_page();
+    RestCall call{.path = sandbox_path(id) + "/processes?limit=100" + cursor,
+                  .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("sandgate", document, "items");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (const Json& item : items) all.push_back(wire::to_process(item));
     cursor = next_query("cursor", text_of(document, "next_cursor"));
   } while (!cursor.empty());
@@ -214,7 +215,7 @@ Task<SandboxMetrics> SandgateProvider::metrics(std::string id) {
 Task<void> SandgateProvider::extend(std::string id, std::chrono::seconds ttl) {
   Json body{{"ttl_seconds", ttl.count()}};
   const Json document = co_await api_.post(sandbox_path(id) + "/extend", std::move(body));
-  if (wire::to_backend_sandbox(document).backend_id != id) throw not_its_api("sandgate");
+  if (wire::to_backend_sandbox(document).backend_id != id) throw unexpected_answer("sandgate");
 }
 
 }  // namespace sandgate

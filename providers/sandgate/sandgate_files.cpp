@@ -87,13 +87,13 @@ Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::s
       files_path(id, "/list", path) + "&limit=100&depth=" + std::to_string(depth);
   std::vector<FileEntry> all;
   std::string cursor;
-  ListRoom room("sandgate");
+  ListBudget budget("sandgate");
   do {
-    room.take_page();
-    RestCall call{.path = query + cursor, .room = room.bytes()};
+    budget.take_page();
+    RestCall call{.path = query + cursor, .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("sandgate", document, "items");
-    room.take_entries(items.size());
+    budget.take_entries(items.size());
     for (const Json& item : items) all.push_back(wire::to_entry(item));
     cursor = next_query("cursor", text_of(document, "next_cursor"));
   } while (!cursor.empty());

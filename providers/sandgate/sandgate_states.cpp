@@ -1,4 +1,4 @@
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/sandgate/sandgate.hpp"
 #include "providers/sandgate/sandgate_wire.hpp"
@@ -28,7 +28,7 @@ Task<BackendSandbox> SandgateProvider::change(std::string id, Json body, Change 
   const std::string path = path_of_box(id);
   Json document = co_await api_.post(path + "/" + change.verb, std::move(body));
   const auto limit = std::chrono::steady_clock::now() + kChanging;
-  for (GrowingPause pause; wire::to_state(document) == change.meanwhile;) {
+  for (Backoff pause; wire::to_state(document) == change.meanwhile;) {
     if (std::chrono::steady_clock::now() > limit)
       throw Error(ErrorCode::timeout, "sandgate did not change the sandbox's state in time");
     co_await pause.wait();
@@ -38,7 +38,7 @@ Task<BackendSandbox> SandgateProvider::change(std::string id, Json body, Change 
     if (wire::to_backend_sandbox(document).state == BackendState::gone)
       throw Error::not_found("sandbox", id);
   }
-  if (wire::to_state(document) != change.after) throw not_its_api("sandgate");
+  if (wire::to_state(document) != change.after) throw unexpected_answer("sandgate");
   co_return wire::to_backend_sandbox(document);
 }
 
@@ -70,10 +70,10 @@ Task<BackendSnapshot> SandgateProvider::snapshot(std::string id, std::string sna
 
 Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string snapshot_id) {
   std::string cursor;
-  ListRoom room("sandgate");
+  ListBudget budget("sandgate");
   do {
-    room.take_page();
-    RestCall call{.path = "/v1/snapshots?limit=100" + cursor, .room = room.bytes()};
+    budget.take_page();
+    RestCall call{.path = "/v1/snapshots?limit=100" + cursor, .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("sandgate", document, "items"))
       if (text_of(item, "name") == snapshot_id) co_return wire::to_backend_snapshot(item);

@@ -15,13 +15,13 @@ constexpr size_t kMaxDetail = 500;
 
 Time time_at(const Json& document, const char* name) {
   const auto time = from_rfc3339(document.at(name).get<std::string>());
-  if (!time) throw not_its_api("sandgate");
+  if (!time) throw unexpected_answer("sandgate");
   return *time;
 }
 
 int64_t whole_at(const Json& document, const char* name, int64_t least, int64_t most) {
   const auto number = whole_number(document.at(name));
-  if (!number || *number < least || *number > most) throw not_its_api("sandgate");
+  if (!number || *number < least || *number > most) throw unexpected_answer("sandgate");
   return *number;
 }
 
@@ -31,7 +31,7 @@ int64_t count_at(const Json& document, const char* name) {
 
 int64_t scaled_at(const Json& document, const char* name, double scale) {
   const double value = document.at(name).get<double>() * scale;
-  if (!(value >= 0 && value < 0x1p62)) throw not_its_api("sandgate");
+  if (!(value >= 0 && value < 0x1p62)) throw unexpected_answer("sandgate");
   return static_cast<int64_t>(value);
 }
 
@@ -49,12 +49,12 @@ OutputChunk to_chunk(const ServerEvent& event) {
   OutputChunk chunk;
   chunk.channel = event.name == "stderr" ? Channel::stderr_ : Channel::stdout_;
   auto bytes = base64_decode(parse_answer(event.data).at("data").get<std::string>());
-  if (!bytes) throw not_its_api("sandgate");
+  if (!bytes) throw unexpected_answer("sandgate");
   chunk.bytes = std::move(*bytes);
   try {
     chunk.end_offset = std::stoull(event.id);
   } catch (const std::exception&) {
-    throw not_its_api("sandgate");
+    throw unexpected_answer("sandgate");
   }
   return chunk;
 }
@@ -158,7 +158,7 @@ BackendSandbox to_backend_sandbox(const Json& document) {
     // An id must be a single path segment.
     const bool is_id =
         !sandbox.backend_id.empty() && sandbox.backend_id.find('/') == std::string::npos;
-    if (!is_id) throw not_its_api("sandgate");
+    if (!is_id) throw unexpected_answer("sandgate");
     if (state == "stopped" || state == "failed" || state == "stopping")
       sandbox.state = BackendState::gone;
     else if (state == "paused" || state == "pausing")
@@ -183,14 +183,14 @@ BackendSandbox to_backend_sandbox(const Json& document) {
 
 std::string to_state(const Json& document) {
   std::string state = text_of(document, "state");
-  if (!sandbox_state_is_known(state)) throw not_its_api("sandgate");
+  if (!sandbox_state_is_known(state)) throw unexpected_answer("sandgate");
   return state;
 }
 
 BackendSandbox to_created(const Json& document) {
   BackendSandbox sandbox = to_backend_sandbox(document);
   if (sandbox.state != BackendState::gone && to_state(document) != "running")
-    throw not_its_api("sandgate");
+    throw unexpected_answer("sandgate");
   return sandbox;
 }
 
@@ -299,7 +299,7 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
     const auto kind = file_change_kind_from(event.name);
     if (!kind) return std::nullopt;
     const Json data = parse_answer(event.data);
-    if (!data.is_object()) throw not_its_api("sandgate");
+    if (!data.is_object()) throw unexpected_answer("sandgate");
     return FileChange{.kind = *kind,
                       .path = text_of(data, "path"),
                       .from = text_of(data, "from"),

@@ -126,11 +126,11 @@ std::string resize_line(const std::string& process_id, PtySize size) {
          std::to_string(size.rows) + " ) <\"/proc/$c/fd/0\" 2>/dev/null; s=$?; exit $s";
 }
 
-std::string leaving_status(const std::string& line, const std::string& name) {
+std::string storing_status(const std::string& line, const std::string& name) {
   return "(cd; " + line + "); s=$?; echo $s >" + status_file(name) + "; exit $s";
 }
 
-std::string left_status_line(const std::string& name) {
+std::string stored_status_line(const std::string& name) {
   return "f=" + status_file(name) + "; cat \"$f\" && rm -f \"$f\"";
 }
 

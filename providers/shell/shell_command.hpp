@@ -26,11 +26,11 @@ inline constexpr int kNoDirectory = 98;
 // or with 1 if the process no longer exists.
 std::string signal_line(const std::string& process_id, int number);
 
-// leaving_status: runs `line` in the account's home and stores its exit status in a file of that
-// name ([a-z0-9]). left_status_line: prints and removes the status; fails if there is none. For
+// storing_status: runs `line` in the account's home and stores its exit status in a file of that
+// name ([a-z0-9]). stored_status_line: prints and removes the status; fails if there is none. For
 // vendors that lose exit statuses.
-std::string leaving_status(const std::string& line, const std::string& name);
-std::string left_status_line(const std::string& name);
+std::string storing_status(const std::string& line, const std::string& name);
+std::string stored_status_line(const std::string& name);
 // A line that sets the terminal size of such a command. Exits with 1 if the process no longer
 // exists, or else with the status of stty.
 std::string resize_line(const std::string& process_id, PtySize size);

@@ -33,7 +33,7 @@ class ShellFileBytes : public ByteSource {
     const std::string line = "tail -c +" + std::to_string(offset_ + 1) + " -- " +
                              shell::quote(path_) + " | head -c " + std::to_string(kDownloadPiece) +
                              " | base64 | tr -d '\\n'";
-    const ShellProvider::Ran ran = co_await owner_->run(id_, line);
+    const ShellProvider::LineResult ran = co_await owner_->run(id_, line);
     auto bytes = base64_decode(std::string_view(ran.output).substr(0, ran.output.find('\n')));
     if (!bytes) throw Error(ErrorCode::unavailable, "the sandbox printed something else");
     piece_ = std::move(*bytes);
@@ -72,14 +72,14 @@ Task<std::exception_ptr> failure_of_feeding(ProcessStream& process, ByteSource& 
 }
 
 Task<std::string> printed(std::shared_ptr<ShellProvider> owner, std::string id, std::string line) {
-  ShellProvider::Ran ran = co_await owner->run(std::move(id), std::move(line));
+  ShellProvider::LineResult ran = co_await owner->run(std::move(id), std::move(line));
   co_return std::move(ran.output);
 }
 
 }  // namespace
 
-Task<ShellProvider::Ran> ShellProvider::read_to_end(ProcessStream& process) {
-  for (Ran ran;;) {
+Task<ShellProvider::LineResult> ShellProvider::read_to_end(ProcessStream& process) {
+  for (LineResult ran;;) {
     const auto event = co_await process.next();
     if (!event) throw Error(ErrorCode::unavailable, "the process was lost");
     if (const auto* exit = std::get_if<ProcessExit>(&*event)) {
@@ -94,11 +94,11 @@ Task<ShellProvider::Ran> ShellProvider::read_to_end(ProcessStream& process) {
 
 Task<void> ShellProvider::feed_to_end(ProcessStream& process, ByteSource& file) {
   using namespace asio::experimental::awaitable_operators;
-  Settled<Ran> settled;
+  Settled<LineResult> settled;
   auto race = settle(read_to_end(process), settled) || failure_of_feeding(process, file);
   auto winner = co_await std::move(race);
   if (winner.index() == 1) std::rethrow_exception(std::get<1>(winner));
-  const Ran ran = settled.take();
+  const LineResult ran = settled.take();
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
 }
 
@@ -123,7 +123,7 @@ Task<FileContent> ShellProvider::read_file(std::string id, std::string path, Byt
   content.bytes = std::make_unique<TextBytes>();
   if (range.first >= content.entry.size) co_return content;
   auto stream = co_await download(id, content.entry.path);
-  content.bytes = std::make_unique<PartOfBytes>(std::move(stream), range.first, range.size_limit());
+  content.bytes = std::make_unique<SlicedBytes>(std::move(stream), range.first, range.size_limit());
   co_return content;
 }
 
@@ -152,7 +152,7 @@ Task<void> ShellProvider::upload(std::string id, std::string path, ByteSource& b
     const std::string line = "printf %s " +
                              base64_encode(std::string_view(piece).substr(0, filled)) +
                              " | base64 -d" + to + shell::quote(path);
-    const Ran ran = co_await run(id, line);
+    const LineResult ran = co_await run(id, line);
     if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
     if (filled < piece.size()) co_return;
   }
@@ -184,9 +184,9 @@ Task<void> ShellProvider::remove(std::string id, std::string path, bool recursiv
   co_await here.remove(std::move(path), recursive);
 }
 
-Task<int> ShellProvider::left_status(std::string id, std::string name) {
-  const std::string line = shell::left_status_line(name);
-  const Ran ran = co_await run(std::move(id), line);
+Task<int> ShellProvider::stored_status(std::string id, std::string name) {
+  const std::string line = shell::stored_status_line(name);
+  const LineResult ran = co_await run(std::move(id), line);
   int status = -1;
   std::from_chars(ran.output.data(), ran.output.data() + ran.output.size(), status);
   if (ran.status != 0 || status < 0 || status > 255)
@@ -202,11 +202,11 @@ Task<void> ShellProvider::signal(std::string id, std::string process, int number
 
 Task<void> ShellProvider::signal_by_line(std::string id, std::string process, int number) {
   const std::string line = shell::signal_line(process, number);
-  const Ran ran = co_await run(std::move(id), line);
+  const LineResult ran = co_await run(std::move(id), line);
   if (ran.status != 0) throw Error::not_found("process", process);
 }
 
-Task<bool> ShellProvider::answers(std::string id) {
+Task<bool> ShellProvider::is_responsive(std::string id) {
   const std::string nothing = "true";
   const auto outcome = co_await attempt(run(std::move(id), nothing));
   const auto* error = std::get_if<Error>(&outcome);
@@ -223,7 +223,7 @@ void ShellProvider::refuse_account(const Command& command) const {
 Task<void> ShellProvider::check_directory(std::string id, const Command& command) {
   if (command.cwd.empty()) co_return;
   const std::string line = "cd && cd -- " + shell::quote(command.cwd);
-  const Ran ran = co_await run(std::move(id), line);
+  const LineResult ran = co_await run(std::move(id), line);
   if (ran.status != 0) throw Error::invalid("/cwd", "is not a directory in the sandbox");
 }
 

@@ -26,23 +26,23 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   Task<FileEntry> move(std::string id, std::string from, std::string to) override;
   Task<void> remove(std::string id, std::string path, bool recursive) override;
 
-  struct Ran {
+  struct LineResult {
     int status = 0;
     // From stdout. Only text is guaranteed to arrive intact, which is all that our lines print.
     std::string output;
   };
   // Collects the stdout of a process, up to kMaxPrinted bytes, and its exit code.
-  static Task<Ran> read_to_end(ProcessStream& process);
+  static Task<LineResult> read_to_end(ProcessStream& process);
   static constexpr size_t kMaxPrinted = 16 << 20;
   // The same, while a file is written to the process's stdin, which is closed after it. Throws
   // Error(invalid) if the process fails, also before it has taken all of the file.
   static Task<void> feed_to_end(ProcessStream& process, ByteSource& file);
   // Runs a line of up to 100 KiB with /bin/sh in the account's home, for at most a minute.
-  virtual Task<Ran> run(std::string id, std::string line) = 0;
+  virtual Task<LineResult> run(std::string id, std::string line) = 0;
 
-  // Returns the exit status that shell::leaving_status stored, once the command has ended. Throws
+  // Returns the exit status that shell::storing_status stored, once the command has ended. Throws
   // Error(unavailable) if there is none.
-  Task<int> left_status(std::string id, std::string name);
+  Task<int> stored_status(std::string id, std::string name);
 
   const asio::any_io_executor& executor() const { return executor_; }
 
@@ -55,7 +55,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   virtual Task<void> upload(std::string id, std::string path, ByteSource& bytes);
 
   // Whether the sandbox runs a line, for vendors that offer no other check.
-  Task<bool> answers(std::string id);
+  Task<bool> is_responsive(std::string id);
 
   // Throws Error(invalid, "/user") if the command names an account, for vendors that run all
   // commands as one.
@@ -81,7 +81,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
     co_return process;
   }
   template <class Process, class Adapter>
-  Task<Ran> run_process(std::string id, std::string line) {
+  Task<LineResult> run_process(std::string id, std::string line) {
     Command command{.shell = std::move(line), .timeout = std::chrono::seconds(60)};
     auto process = co_await start_process<Process, Adapter>(std::move(id), std::move(command));
     co_return co_await read_to_end(*process);

@@ -21,7 +21,7 @@ SpooledProcess::SpooledProcess(std::shared_ptr<ShellProvider> owner, std::string
 
 Task<void> SpooledProcess::fetch() {
   const std::string line = shell::fetch_line(command_.process_id, out_, err_);
-  const ShellProvider::Ran ran = co_await owner_->run(sandbox_, line);
+  const ShellProvider::LineResult ran = co_await owner_->run(sandbox_, line);
   shell::Fetched fetched = shell::read_fetched(ran.output);
   seen_ = seen_ || fetched.known;
   if (!fetched.known && (seen_ || ++missed_ > kMostMissed))

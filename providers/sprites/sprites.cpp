@@ -1,7 +1,7 @@
 #include "providers/sprites/sprites.hpp"
 
+#include "providers/fixed_resources.hpp"
 #include "providers/named_create.hpp"
-#include "providers/only_size.hpp"
 #include "providers/sprites/sprites_input.hpp"
 #include "providers/sprites/sprites_process.hpp"
 
@@ -50,7 +50,7 @@ Descriptor SpritesProvider::descriptor() const {
 
 // Only the memory is limited to what is asked, by a policy.
 Resources SpritesProvider::granted(const Resources& asked) const {
-  Resources size = only_size(settings_.limits, asked);
+  Resources size = fixed_resources(settings_.limits, asked);
   size.memory_mib = asked.memory_mib;
   return size;
 }
@@ -72,7 +72,7 @@ Task<BackendSandbox> SpritesProvider::create(CreateSpec spec) {
   if (const auto* error = std::get_if<Error>(&limited)) {
     // A sandbox must not run without its limits.
     Error why = refused_create(*error);
-    const Error refusal = co_await give_up(sandbox->backend_id, std::move(why));
+    const Error refusal = co_await abort_create(sandbox->backend_id, std::move(why));
     throw refusal;
   }
   co_return std::move(*sandbox);
@@ -103,7 +103,7 @@ Task<std::unique_ptr<WebSocket>> SpritesProvider::open(std::string id, std::stri
   co_return co_await open_web_socket("sprites", std::move(call));
 }
 
-Task<ShellProvider::Ran> SpritesProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> SpritesProvider::run(std::string id, std::string line) {
   return run_process<SpritesProcess, SpritesProvider>(std::move(id), std::move(line));
 }
 
@@ -121,8 +121,8 @@ Task<sprites::Session> SpritesProvider::session_of(std::string id, std::string p
   co_return std::move(*session);
 }
 
-Task<void> SpritesProvider::tell(std::string id, std::string session,
-                                 std::vector<WebSocket::Message> messages) {
+Task<void> SpritesProvider::send_messages(std::string id, std::string session,
+                                          std::vector<WebSocket::Message> messages) {
   auto socket = co_await open(id, "/exec/" + percent_encode(session) + "?stdin=true");
   for (auto& message : messages) co_await socket->write(std::move(message));
   co_await socket->close();
@@ -131,10 +131,10 @@ Task<void> SpritesProvider::tell(std::string id, std::string session,
 Task<std::shared_ptr<LiveInput>> SpritesProvider::input_elsewhere(std::string id,
                                                                   std::string process) {
   const sprites::Session session = co_await session_of(id, process);
-  auto say = [this, id, session = session.id](std::vector<WebSocket::Message> messages) {
-    return tell(id, session, std::move(messages));
+  auto send = [this, id, session = session.id](std::vector<WebSocket::Message> messages) {
+    return send_messages(id, session, std::move(messages));
   };
-  co_return std::make_shared<SpritesInput>(session.pty, std::move(say));
+  co_return std::make_shared<SpritesInput>(session.pty, std::move(send));
 }
 
 Task<std::unique_ptr<ByteSource>> SpritesProvider::download(std::string id, std::string path) {

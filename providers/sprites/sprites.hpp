@@ -30,7 +30,7 @@ class SpritesProvider : public LiveInputProvider {
 
   Task<std::unique_ptr<ProcessStream>> exec(std::string id, Command command) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Opens a WebSocket of a sprite.
   Task<std::unique_ptr<WebSocket>> open(std::string id, std::string path);
 
@@ -44,7 +44,8 @@ class SpritesProvider : public LiveInputProvider {
  private:
   Task<void> configure(std::string id, CreateSpec spec);
   Task<sprites::Session> session_of(std::string id, std::string process);
-  Task<void> tell(std::string id, std::string session, std::vector<WebSocket::Message> messages);
+  Task<void> send_messages(std::string id, std::string session,
+                           std::vector<WebSocket::Message> messages);
 
   const SpritesSettings settings_;
   RestApi api_;

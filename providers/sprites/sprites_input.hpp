@@ -7,12 +7,12 @@
 
 namespace sandgate {
 
-// The stdin of a command in a sprite, sent over the connection of `say`.
+// The stdin of a command in a sprite, sent over the connection of `send`.
 class SpritesInput : public LiveInput {
  public:
-  using Say = std::function<Task<void>(std::vector<WebSocket::Message>)>;
+  using Send = std::function<Task<void>(std::vector<WebSocket::Message>)>;
 
-  SpritesInput(bool pty, Say say) : pty_(pty), say_(std::move(say)) {}
+  SpritesInput(bool pty, Send send) : pty_(pty), send_(std::move(send)) {}
 
   Task<void> write_stdin(std::string bytes) override;
   Task<void> close_stdin() override;  // does nothing for a terminal
@@ -20,7 +20,7 @@ class SpritesInput : public LiveInput {
 
  private:
   const bool pty_;
-  const Say say_;
+  const Send send_;
 };
 
 }  // namespace sandgate

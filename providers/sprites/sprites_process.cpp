@@ -5,7 +5,8 @@
 namespace sandgate {
 namespace {
 
-Task<void> say_all(std::shared_ptr<SharedSocket> socket, std::vector<WebSocket::Message> messages) {
+Task<void> send_all(std::shared_ptr<SharedSocket> socket,
+                    std::vector<WebSocket::Message> messages) {
   for (auto& message : messages) co_await socket->write(std::move(message));
 }
 
@@ -20,7 +21,7 @@ SpritesProcess::SpritesProcess(std::shared_ptr<SpritesProvider> owner, std::stri
 Task<void> SpritesProcess::start() {
   if (command_.pty) {
     const std::string line = sprites::to_script_line(command_, name_);
-    const ShellProvider::Ran ran = co_await sprites_->run(sandbox_, line);
+    const ShellProvider::LineResult ran = co_await sprites_->run(sandbox_, line);
     if (ran.status != 0) throw Error(ErrorCode::unavailable, "sprites did not start the process");
   }
   const std::string path = "/exec" + sprites::to_exec_query(command_, name_);
@@ -28,10 +29,10 @@ Task<void> SpritesProcess::start() {
   auto socket = co_await sprites_->open(sandbox_, path);
   const auto executor = co_await asio::this_coro::executor;
   socket_ = std::make_shared<SharedSocket>(std::move(socket), executor);
-  auto say = [shared = socket_](std::vector<WebSocket::Message> messages) {
-    return say_all(shared, std::move(messages));
+  auto send = [shared = socket_](std::vector<WebSocket::Message> messages) {
+    return send_all(shared, std::move(messages));
   };
-  input_ = std::make_shared<SpritesInput>(command_.pty.has_value(), std::move(say));
+  input_ = std::make_shared<SpritesInput>(command_.pty.has_value(), std::move(send));
   if (!command_.pty) {
     std::string line = sprites::to_first_line(command_);
     co_await input_->write_stdin(std::move(line));
@@ -51,7 +52,7 @@ Task<std::optional<ProcessEvent>> SpritesProcess::next() {
   }
   if (!command_.pty)
     throw Error(ErrorCode::unavailable, "the connection ended before the process did");
-  const int status = co_await sprites_->left_status(sandbox_, name_);
+  const int status = co_await sprites_->stored_status(sandbox_, name_);
   co_return exit(status);
 }
 

@@ -86,7 +86,7 @@ std::string to_first_line(const Command& command) {
 
 std::string to_script_line(const Command& command, const std::string& name) {
   // The vendor reports no exit status for terminals.
-  const std::string script = shell::leaving_status(shell::line_of(command), name);
+  const std::string script = shell::storing_status(shell::line_of(command), name);
   return "d=${TMPDIR:-/tmp}/.sandgate; mkdir -p \"$d\" && chmod 1777 \"$d\" && umask 077 && "
          "printf %s " +
          base64_encode(script) + " | base64 -d >\"$d/" + name + ".sh\"";
@@ -112,7 +112,7 @@ Event to_event(const WebSocket::Message& message, bool pty) {
     const Json notice = parse_answer(message.bytes);
     if (text_of(notice, "type") != "exit") return {};
     const Json code = notice.value("exit_code", Json());
-    if (!code.is_number_integer()) throw not_its_api("sprites");
+    if (!code.is_number_integer()) throw unexpected_answer("sprites");
     return {.kind = Event::ended, .status = static_cast<int>(code.get<int64_t>() & 0xFF)};
   }
   if (message.bytes.empty()) return {};

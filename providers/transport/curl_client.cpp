@@ -20,7 +20,7 @@ class RunningTransfer {
     loop_->start(transfer_);
   }
   ~RunningTransfer() {
-    transfer_->abandon();
+    transfer_->detach();
     loop_->drop(std::move(transfer_));
   }
   RunningTransfer(const RunningTransfer&) = delete;
@@ -43,7 +43,7 @@ class RunningTransfer {
         const size_t count = co_await source.read(buffer);
         if (count == 0) break;
         const std::span<const char> bytes(buffer.data(), count);
-        co_await transfer_->offer(bytes);
+        co_await transfer_->write_upload(bytes);
         nudge();
       }
       transfer_->end_upload();

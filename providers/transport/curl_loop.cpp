@@ -39,19 +39,19 @@ CurlLoop::~CurlLoop() {
 }
 
 void CurlLoop::start(std::shared_ptr<CurlTransfer> transfer) {
-  send(Order::start, std::move(transfer));
+  send(Command::start, std::move(transfer));
 }
 void CurlLoop::resume(std::shared_ptr<CurlTransfer> transfer) {
-  send(Order::resume, std::move(transfer));
+  send(Command::resume, std::move(transfer));
 }
 void CurlLoop::drop(std::shared_ptr<CurlTransfer> transfer) {
-  send(Order::drop, std::move(transfer));
+  send(Command::drop, std::move(transfer));
 }
 
-void CurlLoop::send(Order order, std::shared_ptr<CurlTransfer> transfer) {
+void CurlLoop::send(Command command, std::shared_ptr<CurlTransfer> transfer) {
   {
     std::lock_guard lock(mutex_);
-    orders_.emplace_back(order, std::move(transfer));
+    commands_.emplace_back(command, std::move(transfer));
   }
   curl_multi_wakeup(multi_);
 }
@@ -62,7 +62,7 @@ void CurlLoop::run() {
       std::lock_guard lock(mutex_);
       if (stopping_) return;
     }
-    follow_orders();
+    run_commands();
     int running = 0;
     if (const auto failure = curl_multi_perform(multi_, &running); failure != CURLM_OK)
       log::error("curl loop failed", {{"reason", curl_multi_strerror(failure)}});
@@ -71,21 +71,21 @@ void CurlLoop::run() {
   }
 }
 
-void CurlLoop::follow_orders() {
-  std::vector<std::pair<Order, std::shared_ptr<CurlTransfer>>> orders;
+void CurlLoop::run_commands() {
+  std::vector<std::pair<Command, std::shared_ptr<CurlTransfer>>> commands;
   {
     std::lock_guard lock(mutex_);
-    orders.swap(orders_);
+    commands.swap(commands_);
   }
-  for (auto& [order, transfer] : orders) {
+  for (auto& [command, transfer] : commands) {
     CURL* easy = transfer->easy();
-    if (order == Order::start) {
+    if (command == Command::start) {
       if (curl_multi_add_handle(multi_, easy) == CURLM_OK)
         active_.emplace(easy, transfer);
       else
         transfer->finish(CURLE_FAILED_INIT);
     } else if (active_.contains(easy)) {
-      if (order == Order::resume)
+      if (command == Command::resume)
         transfer->resume();
       else
         remove(easy, CURLE_ABORTED_BY_CALLBACK);

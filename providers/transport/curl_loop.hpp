@@ -24,11 +24,11 @@ class CurlLoop {
   void drop(std::shared_ptr<CurlTransfer> transfer);
 
  private:
-  enum class Order { start, resume, drop };
+  enum class Command { start, resume, drop };
 
-  void send(Order order, std::shared_ptr<CurlTransfer> transfer);
+  void send(Command command, std::shared_ptr<CurlTransfer> transfer);
   void run();
-  void follow_orders();
+  void run_commands();
   void collect_finished();
   void remove(CURL* easy, CURLcode code);
 
@@ -36,7 +36,7 @@ class CurlLoop {
   std::unordered_map<CURL*, std::shared_ptr<CurlTransfer>> active_;  // used by the thread only
   std::mutex mutex_;
   bool stopping_ = false;
-  std::vector<std::pair<Order, std::shared_ptr<CurlTransfer>>> orders_;
+  std::vector<std::pair<Command, std::shared_ptr<CurlTransfer>>> commands_;
   std::thread thread_;
 };
 

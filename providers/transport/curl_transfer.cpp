@@ -183,7 +183,7 @@ Task<size_t> CurlTransfer::read(std::span<char> into) {
   }
 }
 
-Task<void> CurlTransfer::offer(std::span<const char> bytes) {
+Task<void> CurlTransfer::write_upload(std::span<const char> bytes) {
   for (;;) {
     {
       std::lock_guard lock(mutex_);
@@ -208,7 +208,7 @@ void CurlTransfer::fail_upload(std::exception_ptr reason) {
   notify(readable_);
 }
 
-void CurlTransfer::abandon() {
+void CurlTransfer::detach() {
   std::lock_guard lock(mutex_);
   readable_.reset();
   room_.reset();

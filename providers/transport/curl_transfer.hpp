@@ -24,11 +24,11 @@ class CurlTransfer {
   // ---- used by the coroutine; these functions throw the transfer's failure
   Task<void> wait_for_head();  // on return status() and headers() may be read
   Task<size_t> read(std::span<char> into);  // 0 at the end
-  Task<void> offer(std::span<const char> bytes);  // returns once the bytes are in the buffer
+  Task<void> write_upload(std::span<const char> bytes);  // returns once the bytes are in the buffer
   void end_upload();
   void fail_upload(std::exception_ptr reason);
   // Detaches the coroutine: the curl thread no longer touches its executor.
-  void abandon();
+  void detach();
   // Whether a paused direction can continue: there is room, or there are bytes.
   bool wants_resume();
   int status() const { return status_; }

@@ -238,12 +238,12 @@ HttpCall RestApi::to_http(RestCall call) const {
 }
 
 Task<HttpReply> RestApi::send(RestCall call) {
-  size_t* room = call.room;
+  size_t* budget = call.budget;
   HttpCall http = to_http(std::move(call));
-  if (room) http.max_body = std::min(http.max_body, *room);
+  if (budget) http.max_body = std::min(http.max_body, *budget);
   auto outcome = co_await attempt(http_.call(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
-  if (room) *room -= std::min(*room, std::get<HttpReply>(outcome).body.size());
+  if (budget) *budget -= std::min(*budget, std::get<HttpReply>(outcome).body.size());
   co_return std::move(std::get<HttpReply>(outcome));
 }
 
@@ -302,7 +302,7 @@ Task<FilePart> RestApi::stream_range(RestCall call, ByteRange range) {
                 target_.provider);
   FilePart part{reply->headers(), nullptr};
   const uint64_t skip = whole ? range.first : 0;
-  part.bytes = std::make_unique<PartOfBytes>(std::move(reply), skip, range.size_limit());
+  part.bytes = std::make_unique<SlicedBytes>(std::move(reply), skip, range.size_limit());
   co_return part;
 }
 

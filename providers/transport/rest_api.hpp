@@ -36,7 +36,7 @@ struct RestCall {
   std::chrono::milliseconds deadline{10000};
   std::chrono::seconds silence{0};
   // Bytes left for the answer; call() and send() subtract the answer's size.
-  size_t* room = nullptr;
+  size_t* budget = nullptr;
 
   // Set deadline and silence for a call that receives a file with stream() or stream_range(), or
   // sends one: it may last as long as bytes flow.
@@ -72,7 +72,7 @@ inline constexpr auto kCreateDeadline = std::chrono::minutes(2);
 // codes are logged, because vendors echo input, which may contain tenants' secrets.
 class RestApi {
  public:
-  // Turns a refusal into an Error, for providers with an error document of their own.
+  // KeyedTicketLock a refusal into an Error, for providers with an error document of their own.
   using ErrorReader = Error (*)(std::string_view provider, const HttpReply& reply);
 
   RestApi(HttpClient& http, RestTarget target, ErrorReader read_error = nullptr);

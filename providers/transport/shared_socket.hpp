@@ -19,12 +19,12 @@ class SharedSocket : public std::enable_shared_from_this<SharedSocket> {
   const std::string& protocol() const { return socket_->protocol(); }
 
  private:
-  using Turn = asio::experimental::channel<void(boost::system::error_code)>;
-  Task<void> write_in_turn(WebSocket::Message message);
+  using WriteMutex = asio::experimental::channel<void(boost::system::error_code)>;
+  Task<void> write_exclusively(WebSocket::Message message);
 
   const std::unique_ptr<WebSocket> socket_;
   const asio::any_io_executor executor_;
-  Turn turn_;  // a mutex: holds one message during a write
+  WriteMutex write_mutex_;  // a mutex: holds one message during a write
 };
 
 }  // namespace sandgate

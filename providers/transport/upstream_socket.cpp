@@ -3,7 +3,7 @@
 #include <charconv>
 
 #include "providers/address_rules.hpp"
-#include "providers/transport/name_lookup.hpp"
+#include "providers/transport/async_resolver.hpp"
 
 namespace sandgate {
 
@@ -14,7 +14,7 @@ Task<asio::ip::tcp::socket> connect_upstream(std::string host, std::string port,
   const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
   if (wrong != std::errc() || end != port.data() + port.size())
     throw Error(ErrorCode::unavailable, "the backend has no such port");
-  auto looking = NameLookup::shared().find(std::move(host), allow_private);
+  auto looking = AsyncResolver::shared().find(std::move(host), allow_private);
   const auto found = co_await std::move(looking);
   if (found.empty()) throw Error(ErrorCode::unavailable, "the backend's name is unknown");
   std::vector<tcp::endpoint> endpoints;

@@ -109,10 +109,10 @@ class BeastSocket : public WebSocket {
 
  private:
   void limit_silence(std::chrono::steady_clock::duration limit) {
-    auto patience = websocket::stream_base::timeout::suggested(beast::role_type::client);
-    patience.idle_timeout = limit;
-    patience.keep_alive_pings = true;
-    stream_.set_option(patience);
+    auto timeout = websocket::stream_base::timeout::suggested(beast::role_type::client);
+    timeout.idle_timeout = limit;
+    timeout.keep_alive_pings = true;
+    stream_.set_option(timeout);
   }
 
   std::unique_ptr<Connection> connection_;

@@ -1,6 +1,6 @@
 #include "providers/vercel/vercel.hpp"
 
-#include "providers/growing_pause.hpp"
+#include "providers/backoff.hpp"
 #include "providers/named_create.hpp"
 #include "providers/retries.hpp"
 
@@ -83,10 +83,10 @@ Task<std::optional<vercel::Box>> VercelProvider::box_of(std::string id, bool res
 
 Task<vercel::Box> VercelProvider::running(vercel::Box box) {
   const auto ask = [this, id = box.sandbox.backend_id] { return box_of(id); };
-  GrowingPause pause;
+  Backoff pause;
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await until_answered(ask);
+    auto now = co_await retry_until_answered(ask);
     if (!now || now->stopped)
       throw Error(ErrorCode::no_capacity, "vercel could not start the sandbox");
     box = std::move(*now);
@@ -104,7 +104,7 @@ Task<BackendSandbox> VercelProvider::create(CreateSpec spec) {
   auto outcome = co_await attempt(running(std::move(*box)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
     if (error->code != ErrorCode::no_capacity) throw *error;
-    const Error refusal = co_await give_up(spec.sandbox_id, *error);
+    const Error refusal = co_await abort_create(spec.sandbox_id, *error);
     throw refusal;
   }
   co_return std::move(std::get<vercel::Box>(outcome).sandbox);

@@ -1,7 +1,7 @@
 #pragma once
 #include <memory>
 
-#include "providers/known_sandboxes.hpp"
+#include "providers/sandbox_data_cache.hpp"
 #include "providers/shell/shell_provider.hpp"
 #include "providers/vercel/vercel_wire.hpp"
 
@@ -47,7 +47,7 @@ class VercelProvider : public ShellProvider {
 
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  Task<Ran> run(std::string id, std::string line) override;
+  Task<LineResult> run(std::string id, std::string line) override;
   // Makes a call about the current session; `path` is what follows the session's path. Throws
   // Error(not_found) for a missing sandbox or resource, Error(conflict) if the sandbox is paused.
   Task<Json> call(std::string id, RestCall call);
@@ -57,7 +57,7 @@ class VercelProvider : public ShellProvider {
   void end_root(const std::string& id, const Command& command);
   bool allow_private() const { return settings_.allow_private; }
   // Whether the sandbox's credentials may be sent to that address.
-  bool may_be_told(const std::string& url) const { return may_have_key(url, settings_.api_url); }
+  bool is_trusted_url(const std::string& url) const { return may_have_key(url, settings_.api_url); }
 
  protected:
   Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path) override;
@@ -69,7 +69,7 @@ class VercelProvider : public ShellProvider {
   std::string named(const std::string& id) const;
   std::string with_team(std::string path) const;
   std::string session_path(const std::string& session, const std::string& tail) const;
-  Task<Ran> run_as(std::string id, std::string line, bool root);
+  Task<LineResult> run_as(std::string id, std::string line, bool root);
   // Runs the line as the account and, if that fails, as root. Returns whether one succeeded.
   Task<bool> either(std::string id, std::string line);
   // `resume`: also starts a stopped sandbox.
@@ -78,14 +78,14 @@ class VercelProvider : public ShellProvider {
   Task<std::optional<vercel::Box>> box_named(std::string sandbox_id);
   Task<vercel::Box> running(vercel::Box box);
   Task<std::vector<vercel::Listed>> commands(std::string id);
-  Task<vercel::Listed> listed(std::string id, std::string process);
+  Task<vercel::Listed> find_command(std::string id, std::string process);
   Task<uint64_t> length_of(std::string id, std::string command_id);
   Task<void> update(std::string id, Json fields);
   void remember(const vercel::Box& box);
 
   const VercelSettings settings_;
   RestApi api_;
-  KnownSandboxes<vercel::Session> sessions_;
+  SandboxDataCache<vercel::Session> sessions_;
 };
 
 }  // namespace sandgate

@@ -26,13 +26,14 @@ Task<void> end_vercel_root(std::shared_ptr<VercelProvider> owner, std::string id
 
 }  // namespace
 
-Task<ShellProvider::Ran> VercelProvider::run_as(std::string id, std::string line, bool root) {
+Task<ShellProvider::LineResult> VercelProvider::run_as(std::string id, std::string line,
+                                                       bool root) {
   RestCall call{.method = "POST", .path = "/cmd", .json = vercel::to_run(line, root)};
   call.deadline = std::chrono::seconds(30);
   call.silence = kVercelLineSilence;
   auto answer = co_await stream(std::move(id), std::move(call));
   VercelLog log(std::move(answer));
-  for (Ran ran;;) {
+  for (LineResult ran;;) {
     const auto next = co_await log.next();
     if (!next) throw Error(ErrorCode::unavailable, "vercel did not run the command");
     if (next->status) {
@@ -44,14 +45,14 @@ Task<ShellProvider::Ran> VercelProvider::run_as(std::string id, std::string line
   }
 }
 
-Task<ShellProvider::Ran> VercelProvider::run(std::string id, std::string line) {
+Task<ShellProvider::LineResult> VercelProvider::run(std::string id, std::string line) {
   return run_as(std::move(id), std::move(line), /*root=*/false);
 }
 
 Task<bool> VercelProvider::either(std::string id, std::string line) {
-  const Ran ran = co_await run_as(id, line, /*root=*/false);
+  const LineResult ran = co_await run_as(id, line, /*root=*/false);
   if (ran.status == 0) co_return true;
-  const Ran as_root = co_await run_as(std::move(id), std::move(line), /*root=*/true);
+  const LineResult as_root = co_await run_as(std::move(id), std::move(line), /*root=*/true);
   co_return as_root.status == 0;
 }
 
@@ -97,7 +98,7 @@ Task<void> VercelProvider::upload(std::string id, std::string path, ByteSource& 
     co_await this->call(id, std::move(call));
     const std::string line = "f=" + shell::quote(session.cwd + "/" + name) + "; cat \"$f\"" + to +
                              shell::quote(path) + "; s=$?; rm -f \"$f\"; exit $s";
-    const Ran ran = co_await run(id, line);
+    const LineResult ran = co_await run(id, line);
     if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
     if (filled < piece.size()) co_return;
   }

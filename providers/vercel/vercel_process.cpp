@@ -9,7 +9,7 @@ namespace sandgate {
 namespace {
 
 // The status may be written shortly after the log has ended.
-constexpr auto kVercelPatience = std::chrono::seconds(5);
+constexpr auto kVercelTimeout = std::chrono::seconds(5);
 // A log that is silent for this long has delivered all existing output.
 constexpr auto kVercelPast = std::chrono::milliseconds(300);
 constexpr size_t kVercelRead = 64 << 10;
@@ -103,7 +103,7 @@ Task<std::optional<ProcessEvent>> VercelProcess::next() {
   }
   if (!apart_) throw vercel_output_lost();
   auto ask = [this] { return status(); };
-  const int code = co_await wait_for_status(std::move(ask), kVercelPatience);
+  const int code = co_await wait_for_status(std::move(ask), kVercelTimeout);
   co_return exit(code);
 }
 
@@ -131,7 +131,7 @@ Task<std::vector<vercel::Listed>> VercelProvider::commands(std::string id) {
   co_return all;
 }
 
-Task<vercel::Listed> VercelProvider::listed(std::string id, std::string process) {
+Task<vercel::Listed> VercelProvider::find_command(std::string id, std::string process) {
   auto all = co_await commands(std::move(id));
   for (auto& one : all)
     if (one.info.id == process) co_return std::move(one);
@@ -164,7 +164,7 @@ Task<uint64_t> VercelProvider::length_of(std::string id, std::string command_id)
 
 Task<std::unique_ptr<ProcessStream>> VercelProvider::attach(std::string id, std::string process,
                                                             uint64_t from) {
-  const vercel::Listed found = co_await listed(id, process);
+  const vercel::Listed found = co_await find_command(id, process);
   if (from > INT64_MAX) from = co_await length_of(id, found.command_id);
   Command command{.timeout = std::chrono::milliseconds(found.limited ? 1 : 0),
                   .keep_on_disconnect = true,

@@ -1,6 +1,6 @@
 #include "gateway/core/log.hpp"
+#include "providers/backoff.hpp"
 #include "providers/fixed_end.hpp"
-#include "providers/growing_pause.hpp"
 #include "providers/sandbox_pages.hpp"
 #include "providers/vercel/vercel.hpp"
 
@@ -38,7 +38,7 @@ Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
     call.deadline = kVercelState;
     co_await api_.call(std::move(call));
   }
-  for (GrowingPause pause; !box->stopped;) {
+  for (Backoff pause; !box->stopped;) {
     co_await pause.wait();
     box = co_await box_of(id);
     if (!box) throw Error::not_found("sandbox", id);
@@ -98,11 +98,11 @@ Task<std::optional<BackendSnapshot>> VercelProvider::find_snapshot(std::string s
   const vercel::Box box = vercel::to_box(answer);
   const std::string all = project + "&limit=50&name=" + percent_encode(box.sandbox.backend_id);
   std::string cursor;
-  ListRoom room("vercel");
+  ListBudget budget("vercel");
   do {
-    room.take_page();
+    budget.take_page();
     RestCall call{.path = with_team("/v2/sandboxes/snapshots" + all + cursor),
-                  .room = room.bytes()};
+                  .budget = budget.bytes()};
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("vercel", document, "snapshots"))
       if (text_of(item, "sourceSessionId") == box.saved_session &&

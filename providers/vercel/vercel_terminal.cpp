@@ -14,7 +14,7 @@ Task<void> VercelTerminal::start() {
   RestCall call{.method = "POST", .path = "/interactive", .json = Json::object()};
   const Json answer = co_await vercel_->call(sandbox_, std::move(call));
   const std::string url = text_of(answer, "url");
-  if (!vercel_->may_be_told(url)) throw not_its_api("vercel");
+  if (!vercel_->is_trusted_url(url)) throw unexpected_answer("vercel");
   const vercel::Session session = co_await vercel_->session_of(sandbox_);
   WebSocketCall opening{.url = url + (url.find('?') == std::string::npos ? "?" : "&") +
                                "token=" + percent_encode(text_of(answer, "token")),

@@ -141,7 +141,7 @@ SandboxPage to_page(const Json& document) {
 
 BackendSnapshot to_snapshot(const Json& document) {
   const std::string id = text_of(document, "id");
-  if (id.empty()) throw not_its_api("vercel");
+  if (id.empty()) throw unexpected_answer("vercel");
   return {.backend_id = id, .kept = Keeps::disk, .size_bytes = number_of(document, "sizeBytes")};
 }
 
@@ -183,7 +183,7 @@ std::optional<int> to_terminal_end(const std::string& message) {
   const Json document = parse_answer(message);
   if (text_of(document, "type") != "exit") return std::nullopt;
   const auto status = exit_status_of(document, "code");
-  if (!status) throw not_its_api("vercel");
+  if (!status) throw unexpected_answer("vercel");
   return status;
 }
 
@@ -223,7 +223,7 @@ LogLine to_log_line(const std::string& line) {
   if (document.is_object() && document.contains("command")) return to_command(document);
   const std::string stream = text_of(document, "stream");
   if (stream == "error") throw Error(ErrorCode::unavailable, "vercel ended the command's output");
-  if (stream != "stdout" && stream != "stderr") throw not_its_api("vercel");
+  if (stream != "stdout" && stream != "stderr") throw unexpected_answer("vercel");
   return {.channel = stream == "stdout" ? Channel::stdout_ : Channel::stderr_,
           .text = text_of(document, "data")};
 }

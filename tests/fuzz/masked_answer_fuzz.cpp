@@ -1,7 +1,7 @@
 #include <cstdint>
 #include <cstdlib>
 
-#include "local/egress/mask.hpp"
+#include "local/egress/redactor.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -15,12 +15,12 @@ struct Masked {
 };
 
 Masked masked(std::string_view bytes, size_t piece) {
-  Mask mask({std::make_shared<const Needle>(Secret(std::string(kValue)))});
+  Redactor redactor({std::make_shared<const Needle>(Secret(std::string(kValue)))});
   Masked result;
-  for (size_t at = 0; at < bytes.size() && !mask.lost(); at += piece)
-    result.text += mask.pass(bytes.substr(at, piece));
-  if (!mask.lost()) result.text += mask.rest();
-  result.lost = mask.lost();
+  for (size_t at = 0; at < bytes.size() && !redactor.has_failed(); at += piece)
+    result.text += redactor.redact(bytes.substr(at, piece));
+  if (!redactor.has_failed()) result.text += redactor.flush();
+  result.lost = redactor.has_failed();
   return result;
 }
 

@@ -74,7 +74,7 @@ bool is_exiting(int64_t pid) {
 
 std::string LocalNode::reason_to_skip() {
   if (geteuid() != 0) return "needs root";
-  if (!has_image(BuildOrder().name) && system("command -v mmdebstrap >/dev/null") != 0)
+  if (!has_image(BuildRequest().name) && system("command -v mmdebstrap >/dev/null") != 0)
     return "needs mmdebstrap";
   return "";
 }
@@ -127,10 +127,10 @@ LocalNode::~LocalNode() {
 
 std::string LocalNode::agent_binary() const { return agent_; }
 
-void LocalNode::have_image(const BuildOrder& order) {
-  if (has_image(order.name)) return;
+void LocalNode::have_image(const BuildRequest& request) {
+  if (has_image(request.name)) return;
   ImageStore store(images_cache());
-  build_image(store, order, [](std::string_view) {});
+  build_image(store, request, [](std::string_view) {});
 }
 
 std::string LocalNode::weak_agent() { return SANDGATE_WEAK_AGENT; }

@@ -28,7 +28,7 @@ class LocalNode {
   static std::string reason_to_skip();
 
   // Builds the image into the cache unless it is there.
-  static void have_image(const BuildOrder& order);
+  static void have_image(const BuildRequest& request);
 
   // Path of the launcher that omits the walls named in a sandbox's SANDGATE_WITHOUT.
   static std::string weak_agent();

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "gateway/core/ids.hpp"
-#include "local/node/egress_doors.hpp"
+#include "local/node/egress_listeners.hpp"
 #include "tests/local/local_node.hpp"
 
 namespace sandgate::test {
@@ -36,7 +36,7 @@ TEST_F(LocalProviderTest, DeclaresWhatTheNodeOffers) {
   EXPECT_TRUE(descriptor.can(Verb::exec));
   EXPECT_TRUE(descriptor.can(Verb::pause));
   EXPECT_TRUE(descriptor.controls.contains(Control::network_deny));
-  const bool has_egress = try_egress_doors().empty();
+  const bool has_egress = try_egress_listeners().empty();
   EXPECT_EQ(descriptor.controls.contains(Control::network_rules), has_egress);
   EXPECT_EQ(descriptor.controls.contains(Control::secret_injection), has_egress);
   EXPECT_TRUE(descriptor.images.contains("debian-12"));

@@ -19,7 +19,7 @@ Task<std::string> all_of(ByteSource& source, size_t size) {
 }
 
 std::string part(uint64_t skip, uint64_t limit, size_t size) {
-  PartOfBytes bytes(std::make_unique<TextBytes>("0123456789"), skip, limit);
+  SlicedBytes bytes(std::make_unique<TextBytes>("0123456789"), skip, limit);
   return test::run(all_of(bytes, size));
 }
 
@@ -75,15 +75,15 @@ class PrintingProcess : public ProcessStream {
 
 TEST(ByteSources, WhatAProcessPrintsIsAFileWhenItEndsWell) {
   for (const size_t size : {1, 100}) {
-    PrintedBytes whole(std::make_unique<PrintingProcess>(0));
+    StdoutBytes whole(std::make_unique<PrintingProcess>(0));
     EXPECT_EQ(test::run(all_of(whole, size)), "abc");
-    PrintedBytes broken(std::make_unique<PrintingProcess>(1));
+    StdoutBytes broken(std::make_unique<PrintingProcess>(1));
     EXPECT_THROW(test::run(all_of(broken, size)), Error);
   }
 }
 
 TEST(ByteSources, APieceIsFilledUnlessTheBytesEnd) {
-  PrintedBytes bytes(std::make_unique<PrintingProcess>(0));
+  StdoutBytes bytes(std::make_unique<PrintingProcess>(0));
   std::string piece(2, '\0');
   EXPECT_EQ(test::run(fill(bytes, piece)), 2U);
   EXPECT_EQ(piece, "ab");

@@ -51,8 +51,8 @@ TEST(SandboxPages, WhatIsLeftOfEndedSandboxesIsListedAsGone) {
   ASSERT_EQ(listed.size(), 1U);
   EXPECT_EQ(listed[0].backend_id, "a");
   EXPECT_EQ(listed[0].state, BackendState::gone);
-  ListRoom room("x", 1, 1);
-  auto listing = attempt(list_pages(api, "/boxes?limit=2", left, room));
+  ListBudget budget("x", 1, 1);
+  auto listing = attempt(list_pages(api, "/boxes?limit=2", left, budget));
   EXPECT_TRUE(std::holds_alternative<Error>(test::run(std::move(listing)))) << "they take room too";
 }
 
@@ -64,11 +64,11 @@ TEST(SandboxPages, AListWithoutAnEndIsAnError) {
 }
 
 // How many of two pages with three entries are read before there is no room for more.
-size_t pages_read(ListRoom room) {
+size_t pages_read(ListBudget budget) {
   test::ScriptedClient client;
   client.script({{200, {}, R"({"items":["a","b"],"next":"1"})"}, {200, {}, R"({"items":["c"]})"}});
   RestApi api(client, {.provider = "x", .base_url = "http://x"});
-  auto listing = attempt(list_pages(api, "/boxes?limit=2", &read, room));
+  auto listing = attempt(list_pages(api, "/boxes?limit=2", &read, budget));
   const auto outcome = test::run(std::move(listing));
   const auto* error = std::get_if<Error>(&outcome);
   if (!error) return std::get<0>(outcome).size() == 3 ? 2 : 0;
@@ -78,10 +78,10 @@ size_t pages_read(ListRoom room) {
 }
 
 TEST(SandboxPages, HaveRoomForSoMuchOverAllPages) {
-  EXPECT_EQ(pages_read(ListRoom("x", 2, 3, 45)), 2U);
-  EXPECT_EQ(pages_read(ListRoom("x", 1, 3, 45)), 0U) << "pages: the second is not asked for";
-  EXPECT_EQ(pages_read(ListRoom("x", 2, 2, 45)), 1U) << "entries";
-  EXPECT_EQ(pages_read(ListRoom("x", 2, 3, 44)), 1U) << "bytes";
+  EXPECT_EQ(pages_read(ListBudget("x", 2, 3, 45)), 2U);
+  EXPECT_EQ(pages_read(ListBudget("x", 1, 3, 45)), 0U) << "pages: the second is not asked for";
+  EXPECT_EQ(pages_read(ListBudget("x", 2, 2, 45)), 1U) << "entries";
+  EXPECT_EQ(pages_read(ListBudget("x", 2, 3, 44)), 1U) << "bytes";
 }
 
 // What a create makes of the vendor's reply, when an earlier attempt is there or is not.

@@ -10,9 +10,9 @@
 namespace sandgate::shell {
 namespace {
 
-using Ran = test::ShellOutput;
+using LineResult = test::ShellOutput;
 
-Ran ran(const std::string& line) { return test::shell_output(line); }
+LineResult ran(const std::string& line) { return test::shell_output(line); }
 
 class ShellCommand : public testing::Test {
  protected:
@@ -32,7 +32,7 @@ TEST_F(ShellCommand, StatusOutputDirectoryAndEnvironmentAreTheCommands) {
                   .cwd = directory_.path(),
                   .env = {{"A", "1 '2"}},
                   .process_id = "pr1"};
-  const Ran result = ran(line_of(command));
+  const LineResult result = ran(line_of(command));
   EXPECT_EQ(result.status, 7);
   EXPECT_EQ(result.out, "1 '2|it's|" + directory_.path() + "\n");
   EXPECT_EQ(ran(line_of({.argv = {"/no/such"}, .process_id = "pr1"}) + " 2>/dev/null").status, 127);
@@ -42,11 +42,11 @@ TEST_F(ShellCommand, StatusOutputDirectoryAndEnvironmentAreTheCommands) {
 
 TEST_F(ShellCommand, AStatusLeftBehindIsTakenOnce) {
   const Command command{.shell = "exit 7", .process_id = "pr1"};
-  EXPECT_EQ(ran(leaving_status(line_of(command), "pr1")).status, 7);
-  const Ran first = ran(left_status_line("pr1"));
+  EXPECT_EQ(ran(storing_status(line_of(command), "pr1")).status, 7);
+  const LineResult first = ran(stored_status_line("pr1"));
   EXPECT_EQ(first.status, 0);
   EXPECT_EQ(first.out, "7\n");
-  const Ran second = ran("exec 2>/dev/null; " + left_status_line("pr1"));
+  const LineResult second = ran("exec 2>/dev/null; " + stored_status_line("pr1"));
   EXPECT_NE(second.status, 0);
   EXPECT_EQ(second.out, "");
 }
@@ -56,9 +56,9 @@ TEST_F(ShellCommand, ATerminalTakesAnotherSize) {
   ASSERT_EQ(openpty(&outer, &inner, nullptr, nullptr, nullptr), 0);
   const std::string terminal = ttyname(inner);
   const Command command{.shell = "read line", .pty = PtySize{}, .process_id = "pr4"};
-  const Ran sized = ran("{ " + line_of(command) + "; } <" + terminal + " & (" +
-                        resize_line("pr4", {.cols = 100, .rows = 30}) + "); echo $?; stty size <" +
-                        terminal + "; kill $!");
+  const LineResult sized = ran("{ " + line_of(command) + "; } <" + terminal + " & (" +
+                               resize_line("pr4", {.cols = 100, .rows = 30}) +
+                               "); echo $?; stty size <" + terminal + "; kill $!");
   EXPECT_EQ(sized.out, "0\n30 100\n");
   EXPECT_EQ(ran("(" + resize_line("pr5", {}) + ")").status, 1);
   close(outer);
@@ -66,7 +66,7 @@ TEST_F(ShellCommand, ATerminalTakesAnotherSize) {
 }
 
 TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
-  const auto exit = [](const Ran& run, const Command& command, int elapsed) {
+  const auto exit = [](const LineResult& run, const Command& command, int elapsed) {
     return exit_of(run.status, command, std::chrono::milliseconds(elapsed));
   };
   Command killed{.shell = "kill -9 $$", .process_id = "pr1"};
@@ -75,7 +75,7 @@ TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
   Command slow{.shell = "sleep 600 & sleep 600; echo late",
                .timeout = std::chrono::milliseconds(200),
                .process_id = "pr2"};
-  const Ran result = ran(line_of(slow));
+  const LineResult result = ran(line_of(slow));
   EXPECT_EQ(result.out, "");
   EXPECT_TRUE(exit(result, slow, 200).timed_out);
   EXPECT_FALSE(exit({.status = 124}, slow, 10).timed_out);
@@ -83,8 +83,9 @@ TEST_F(ShellCommand, SignalsAndLimitsReachTheWholeGroup) {
                     "trap 'echo bye; exit 3' TERM; : > \"$TMPDIR/ready\"; "
                     "while :; do sleep 0.02; done",
                 .process_id = "pr3"};
-  const Ran both = ran("((" + line_of(waits) + "); echo $?) & while [ ! -e \"$TMPDIR/ready\" ]; " +
-                       "do sleep 0.02; done; " + signal_line("pr3", 15) + "; wait");
+  const LineResult both =
+      ran("((" + line_of(waits) + "); echo $?) & while [ ! -e \"$TMPDIR/ready\" ]; " +
+          "do sleep 0.02; done; " + signal_line("pr3", 15) + "; wait");
   EXPECT_EQ(both.out, "bye\n3\n");
   EXPECT_EQ(ran(signal_line("pr3", 15) + " 2>/dev/null").status, 1);
 }

@@ -146,7 +146,7 @@ TEST_F(ExtendingWorld, ABackendThatKeepsJustTheTimeAskedForIsAskedForNoMore) {
 
 TEST_F(ExtendingWorld, AnEndThatTheBackendDoesNotMoveIsNoNewEnd) {
   Descriptor fixed = FakeProvider::capable("a");
-  fixed.fixed_life = seconds(kLonger - 1);
+  fixed.fixed_lifetime = seconds(kLonger - 1);
   world.a->offer(fixed);
   run(world.replica.deployments.reload());
   const SandboxRecord box = create(EndAction::kill);

@@ -50,7 +50,7 @@ TEST(Reconciler, ABackendThatHangsHoldsUpNoOther) {
 TEST(Reconciler, AsksAVendorThatCountsRequestsLessOften) {
   World world;
   Descriptor slow = FakeProvider::capable("a");
-  slow.listed_every = std::chrono::hours(1);
+  slow.min_list_interval = std::chrono::hours(1);
   world.a->offer(slow);
   run(world.replica.deployments.reload());
   Reconciler reconciler(world.replica.lifecycle, {.every = milliseconds(0)});

@@ -176,7 +176,7 @@ struct World {
                          const std::string& machine) {
     Descriptor descriptor = fake->descriptor();
     descriptor.machine = machine;
-    descriptor.counts_ends = !machine.empty();
+    descriptor.reports_final_usage = !machine.empty();
     fake->offer(descriptor);
     return {.name = name, .provider = name, .backend = fake, .descriptor = descriptor};
   }

@@ -126,7 +126,7 @@ Resources FakeProvider::granted(const Resources& asked) const {
           .processes = asked.processes};
 }
 
-std::optional<BackendSandbox> FakeProvider::foreseen(const CreateSpec& spec) const {
+std::optional<BackendSandbox> FakeProvider::predict_create(const CreateSpec& spec) const {
   std::lock_guard lock(mutex_);
   if (foreseen_.empty()) return std::nullopt;
   return BackendSandbox{.backend_id = foreseen_,

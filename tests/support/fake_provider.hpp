@@ -69,7 +69,7 @@ class FakeProvider : public Provider {
   Descriptor descriptor() const override;
   Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
-  std::optional<BackendSandbox> foreseen(const CreateSpec& spec) const override;
+  std::optional<BackendSandbox> predict_create(const CreateSpec& spec) const override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
   Task<std::vector<BackendSandbox>> list() override;

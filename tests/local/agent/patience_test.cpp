@@ -13,16 +13,16 @@ namespace {
 
 using namespace std::chrono_literals;
 
-struct Ends {
-  Ends() { EXPECT_EQ(::pipe(fds), 0); }
-  ~Ends() {
+struct FinalUsageLog {
+  FinalUsageLog() { EXPECT_EQ(::pipe(fds), 0); }
+  ~FinalUsageLog() {
     for (const int fd : fds) ::close(fd);
   }
   int fds[2];
 };
 
 TEST(Patience, HasAnEnd) {
-  Ends pipe;
+  FinalUsageLog pipe;
   const auto begin = std::chrono::steady_clock::now();
   EXPECT_FALSE(is_readable_within(pipe.fds[0], 250ms));
   EXPECT_GE(std::chrono::steady_clock::now() - begin, 240ms);
@@ -31,7 +31,7 @@ TEST(Patience, HasAnEnd) {
 }
 
 TEST(Patience, DoesNotRunOutWhileTheProcessStandsStill) {
-  Ends pipe;
+  FinalUsageLog pipe;
   const pid_t waiting = ::fork();
   if (waiting == 0) ::_exit(is_readable_within(pipe.fds[0], 1500ms) ? 0 : 1);
   std::this_thread::sleep_for(100ms);

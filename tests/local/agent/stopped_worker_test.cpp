@@ -8,7 +8,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kPatience = 15s;
+constexpr auto kTimeout = 15s;
 
 // A tenant's program that stops the children of its agent that move files.
 class StoppedWorkerTest : public AgentTest {
@@ -51,7 +51,7 @@ TEST_F(StoppedWorkerTest, ADownloadEndsAndTheNextOneWorks) {
     const std::string refused = go([&]() -> Task<std::string> {
       const auto content = co_await client_.read_file("large", ByteRange());
       co_await halt(children());
-      auto reading = within(kPatience, read_all(*content.bytes));
+      auto reading = within(kTimeout, read_all(*content.bytes));
       co_return co_await refusal(std::move(reading));
     });
     EXPECT_EQ(refused, "unavailable");
@@ -63,7 +63,7 @@ TEST_F(StoppedWorkerTest, AnUploadEndsAndTheNextOneWorks) {
   for (int round = 0; round < 3; ++round) {
     StoppingSource source([this] { return halt(children()); });
     const std::string refused = go([&]() -> Task<std::string> {
-      auto writing = within(kPatience, client_.write_file("new", 0644, source));
+      auto writing = within(kTimeout, client_.write_file("new", 0644, source));
       co_return co_await refusal(std::move(writing));
     });
     EXPECT_EQ(refused, "unavailable");
@@ -77,7 +77,7 @@ TEST_F(StoppedWorkerTest, AWatchEnds) {
   const std::string refused = go([&]() -> Task<std::string> {
     const auto watch = co_await client_.watch(".", false);
     co_await halt(children());
-    auto waiting = within(kPatience, watch->next());
+    auto waiting = within(kTimeout, watch->next());
     co_return co_await refusal(std::move(waiting));
   });
   EXPECT_EQ(refused, "unavailable");

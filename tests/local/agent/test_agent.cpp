@@ -1,5 +1,6 @@
 // Runs the agent as an ordinary process:
-//   sandgate-test-agent <listener fd> <account> <uid> <gid> <home> [root] [seat] [NAME=value…]
+//   sandgate-test-agent <listener fd> <account> <uid> <gid> <home> [root] [warm sandbox]
+// [NAME=value…]
 #include <cstdlib>
 #include <string>
 

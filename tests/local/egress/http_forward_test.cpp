@@ -20,15 +20,15 @@ enum class End { orderly, reset };
 class HttpForwardTest : public ::testing::Test {
  protected:
   HttpForwardTest() {
-    asio::ip::tcp::acceptor door(loop_, {asio::ip::address_v4::loopback(), 0});
-    program_.connect(door.local_endpoint());
-    connection_ = std::make_shared<Connection>(box_, door.accept());
-    host_.connect(door.local_endpoint());
-    connection_->upstream = door.accept();
+    asio::ip::tcp::acceptor listener(loop_, {asio::ip::address_v4::loopback(), 0});
+    program_.connect(listener.local_endpoint());
+    connection_ = std::make_shared<Connection>(sandbox_, listener.accept());
+    host_.connect(listener.local_endpoint());
+    connection_->upstream = listener.accept();
   }
   ~HttpForwardTest() override {
     connection_.reset();
-    box_->close();
+    sandbox_->close();
     loop_.restart();
     loop_.run_for(std::chrono::milliseconds(50));
   }
@@ -53,7 +53,7 @@ class HttpForwardTest : public ::testing::Test {
       auto accepting = ready(client);
       co_await std::move(accepting);
       RequestHead head{.method = "GET", .target = "/", .fields = {{"Host", "a.example"}}};
-      auto forwarding = forward(connection_, client, upstream, std::move(head), "", Mask());
+      auto forwarding = forward(connection_, client, upstream, std::move(head), "", Redactor());
       co_await std::move(forwarding);
     });
     loop_.run_for(std::chrono::seconds(10));
@@ -75,21 +75,21 @@ class HttpForwardTest : public ::testing::Test {
                      .fields = {{"Host", "a.example"}, {"Transfer-Encoding", "chunked"}},
                      .body = BodyKind::chunked};
     exchange(
-        std::move(head), Mask(), [&] { return talk(chunks, more, leaves); },
+        std::move(head), Redactor(), [&] { return talk(chunks, more, leaves); },
         [&] { return serve(until, kAnswer, until == kLastChunk); });
   }
   // Forwards a request without a body, which the host answers with all that it says.
-  void ask(bool upgrade, std::string answer, Mask mask = Mask()) {
+  void ask(bool upgrade, std::string answer, Redactor redactor = Redactor()) {
     RequestHead head{
         .method = "GET",
         .target = "/",
         .fields = {{"Host", "a.example"}, {"Sec-WebSocket-Extensions", "permessage-deflate"}}};
     head.upgrade = upgrade;
     exchange(
-        std::move(head), std::move(mask), [&] { return talk("", "", false); },
+        std::move(head), std::move(redactor), [&] { return talk("", "", false); },
         [&] { return serve("\r\n\r\n", answer, true); });
   }
-  void exchange(RequestHead head, Mask mask, std::function<Task<void>()> program,
+  void exchange(RequestHead head, Redactor redactor, std::function<Task<void>()> program,
                 std::function<Task<void>()> host) {
     connection_->target = Target{"a.example", 80};
     PlainStream client(connection_->client), upstream(connection_->upstream);
@@ -104,7 +104,7 @@ class HttpForwardTest : public ::testing::Test {
     start(program);
     start(host);
     start([&] {
-      return forward(connection_, client, upstream, std::move(head), "", std::move(mask));
+      return forward(connection_, client, upstream, std::move(head), "", std::move(redactor));
     });
     loop_.run_for(std::chrono::seconds(10));
     ASSERT_EQ(running, 0);
@@ -145,18 +145,19 @@ class HttpForwardTest : public ::testing::Test {
 
   Socket& program() { return program_; }
   Connection& connection() { return *connection_; }
-  Box& box() { return *box_; }
+  EgressSandbox& sandbox() { return *sandbox_; }
   const Heard& at_program() const { return at_program_; }
   const Heard& at_host() const { return at_host_; }
 
  private:
   TempDirectory directory_;
   asio::io_context loop_{1};
-  Lookups lookups_{loop_, {.threads = 1}};
+  FairResolver resolver_{loop_, {.threads = 1}};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
-  Surroundings around_{loop_, lookups_, std::make_shared<DescriptorRoom>(1024), Reachable(), tls_};
-  std::shared_ptr<Box> box_ = std::make_shared<Box>(around_, "sb1", "tn1", Policy(),
-                                                    open_byte_count(directory_.path() + "/count"));
+  Services services_{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(),
+                     tls_};
+  std::shared_ptr<EgressSandbox> sandbox_ = std::make_shared<EgressSandbox>(
+      services_, "sb1", "tn1", Policy(), open_byte_count(directory_.path() + "/count"));
   Socket program_{loop_}, host_{loop_};
   Heard at_program_, at_host_;
   std::shared_ptr<Connection> connection_;
@@ -191,13 +192,13 @@ error_code read_by_tls(Socket& program) {
 }
 
 TEST_F(HttpForwardTest, OverTlsTheEndIsToldOrNot) {
-  TlsStream client(connection().client, box().authority().context_for("a.example"));
+  TlsStream client(connection().client, sandbox().authority().context_for("a.example"));
   EXPECT_EQ(end_at_client(client, End::orderly, [&] { return read_by_tls(program()); }),
             asio::error::eof);
 }
 
 TEST_F(HttpForwardTest, OverTlsTheEndIsNotToldOfWhatBreaksOff) {
-  TlsStream client(connection().client, box().authority().context_for("a.example"));
+  TlsStream client(connection().client, sandbox().authority().context_for("a.example"));
   EXPECT_EQ(end_at_client(client, End::reset, [&] { return read_by_tls(program()); }),
             asio::ssl::error::stream_truncated);
 }
@@ -208,7 +209,7 @@ TEST_F(HttpForwardTest, TheUpstreamOfAWholeBodyIsNotReset) {
   EXPECT_EQ(at_host().end, asio::error::eof);
   EXPECT_EQ(at_program().text, kAnswer);
   EXPECT_EQ(at_program().end, asio::error::eof);
-  EXPECT_TRUE(box().verdicts().empty());
+  EXPECT_TRUE(sandbox().verdicts().empty());
 }
 
 TEST_F(HttpForwardTest, AMalformedBodyIsRefusedAndNotTakenForWhole) {
@@ -217,10 +218,10 @@ TEST_F(HttpForwardTest, AMalformedBodyIsRefusedAndNotTakenForWhole) {
   EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 400 ")) << at_program().text;
   EXPECT_NE(at_program().text.find("\"reason\":\"malformed chunk\""), std::string::npos);
   EXPECT_EQ(at_program().end, asio::error::eof);
-  ASSERT_EQ(box().verdicts().size(), 1U);
-  EXPECT_FALSE(box().verdicts().back().allowed);
-  EXPECT_EQ(box().verdicts().back().target, "a.example:80");
-  EXPECT_EQ(box().verdicts().back().reason, "malformed chunk");
+  ASSERT_EQ(sandbox().verdicts().size(), 1U);
+  EXPECT_FALSE(sandbox().verdicts().back().allowed);
+  EXPECT_EQ(sandbox().verdicts().back().target, "a.example:80");
+  EXPECT_EQ(sandbox().verdicts().back().reason, "malformed chunk");
 }
 
 TEST_F(HttpForwardTest, AnAnswerThatHasBegunIsNotFollowedByARefusal) {
@@ -228,7 +229,7 @@ TEST_F(HttpForwardTest, AnAnswerThatHasBegunIsNotFollowedByARefusal) {
   EXPECT_EQ(at_host().end, asio::error::connection_reset);
   EXPECT_EQ(at_program().text, kAnswer);
   EXPECT_EQ(at_program().end, asio::error::connection_reset);
-  EXPECT_EQ(box().verdicts().size(), 1U);
+  EXPECT_EQ(sandbox().verdicts().size(), 1U);
 }
 
 TEST_F(HttpForwardTest, ABodyThatItsClientLeavesIsNotTakenForWhole) {
@@ -245,7 +246,7 @@ TEST_F(HttpForwardTest, OpensTheWebSocketThatWasAskedFor) {
   const std::string answer = switching("Connection: Upgrade\r\nupgrade: WebSocket\r\n");
   ask(true, answer);
   EXPECT_EQ(at_program().text, answer);
-  EXPECT_TRUE(box().verdicts().empty());
+  EXPECT_TRUE(sandbox().verdicts().empty());
 }
 
 // What nobody looks into would be open both ways.
@@ -255,8 +256,8 @@ TEST_P(OtherProtocol, IsRefused) {
   ask(true, switching(GetParam()));
   EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
   EXPECT_NE(at_program().text.find("\"reason\":\"other_protocol\""), std::string::npos);
-  ASSERT_EQ(box().verdicts().size(), 1U);
-  EXPECT_EQ(box().verdicts().back().reason, "other_protocol");
+  ASSERT_EQ(sandbox().verdicts().size(), 1U);
+  EXPECT_EQ(sandbox().verdicts().back().reason, "other_protocol");
 }
 
 INSTANTIATE_TEST_SUITE_P(Fields, OtherProtocol,
@@ -269,22 +270,22 @@ TEST_F(HttpForwardTest, RefusesAProtocolThatNobodyAskedFor) {
   EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
 }
 
-Mask hiding(const std::string& value) {
-  return Mask({std::make_shared<const Needle>(Secret(value))});
+Redactor hiding(const std::string& value) {
+  return Redactor({std::make_shared<const Needle>(Secret(value))});
 }
 
 TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedIsRefused) {
   ask(false, "HTTP/1.1 200 OK\r\nTransfer-Encoding: br, chunked\r\n\r\n", hiding("value"));
   EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
-  ASSERT_EQ(box().verdicts().size(), 1U);
-  EXPECT_EQ(box().verdicts().back().reason, "malformed_answer");
+  ASSERT_EQ(sandbox().verdicts().size(), 1U);
+  EXPECT_EQ(sandbox().verdicts().back().reason, "malformed_answer");
 }
 
 TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedFurtherIsBrokenOff) {
   const std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
   ask(false, begin + "0x5\r\nvalue\r\n0\r\n\r\n", hiding("value"));
   EXPECT_EQ(at_program().text.find("value"), std::string::npos);
-  EXPECT_EQ(box().verdicts().size(), 1U);
+  EXPECT_EQ(sandbox().verdicts().size(), 1U);
 }
 
 TEST_F(HttpForwardTest, AsksForNothingThatCannotBeMasked) {

@@ -15,7 +15,7 @@
 #include <fstream>
 #include <thread>
 
-#include "local/egress/reachable.hpp"
+#include "local/egress/address_policy.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "tests/support/run.hpp"
 

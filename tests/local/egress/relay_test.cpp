@@ -16,17 +16,17 @@ using sandgate::test::TempDirectory;
 class RelayTest : public ::testing::Test {
  protected:
   RelayTest() {
-    asio::ip::tcp::acceptor door(loop_, {asio::ip::address_v4::loopback(), 0});
-    program_.connect(door.local_endpoint());
-    auto connection = std::make_shared<Connection>(box_, door.accept());
-    host_.connect(door.local_endpoint());
-    connection->upstream = door.accept();
+    asio::ip::tcp::acceptor listener(loop_, {asio::ip::address_v4::loopback(), 0});
+    program_.connect(listener.local_endpoint());
+    auto connection = std::make_shared<Connection>(sandbox_, listener.accept());
+    host_.connect(listener.local_endpoint());
+    connection->upstream = listener.accept();
     program_.non_blocking(true);
     host_.non_blocking(true);
     spawn_detached(loop_.get_executor(), [connection] { return relay(connection); });
   }
   ~RelayTest() override {
-    box_->close();
+    sandbox_->close();
     work();
   }
 
@@ -78,11 +78,12 @@ class RelayTest : public ::testing::Test {
   TempDirectory directory_;
   const std::string count_ = directory_.path() + "/count";
   asio::io_context loop_{1};
-  Lookups lookups_{loop_, {.threads = 1}};
+  FairResolver resolver_{loop_, {.threads = 1}};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
-  Surroundings around_{loop_, lookups_, std::make_shared<DescriptorRoom>(1024), Reachable(), tls_};
-  std::shared_ptr<Box> box_ =
-      std::make_shared<Box>(around_, "sb1", "tn1", Policy(), open_byte_count(count_));
+  Services services_{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(),
+                     tls_};
+  std::shared_ptr<EgressSandbox> sandbox_ =
+      std::make_shared<EgressSandbox>(services_, "sb1", "tn1", Policy(), open_byte_count(count_));
   Socket program_{loop_}, host_{loop_};
 };
 

@@ -23,7 +23,7 @@ RequestHead request(const std::string& name, const std::string& value,
 }
 
 std::string sent(RequestHead head, const std::string& host = "api.example.com") {
-  put_secrets(head, host, one_secret());
+  substitute_secrets(head, host, one_secret());
   EXPECT_EQ(head.target, "/" + kPlaceholder);
   return head.fields[1].value;
 }
@@ -45,7 +45,7 @@ TEST(SecretHeader, LeavesEverythingElseAlone) {
 }
 
 std::string_view wrong_with(RequestHead head, const SecretGrants& secrets = one_secret()) {
-  return put_secrets(head, "api.example.com", secrets).wrong;
+  return substitute_secrets(head, "api.example.com", secrets).wrong;
 }
 
 TEST(SecretHeader, RefusesWhatLooksLikeAPlaceholderAndIsNone) {
@@ -82,15 +82,16 @@ TEST(SecretHeader, ReadsNoValueAsAPlaceholder) {
   SecretGrants secrets = one_secret();
   secrets.grants[0].value = Secret("sgs_is how mine begins");
   RequestHead head = request("Authorization", kPlaceholder);
-  EXPECT_EQ(put_secrets(head, "api.example.com", secrets).wrong, "");
+  EXPECT_EQ(substitute_secrets(head, "api.example.com", secrets).wrong, "");
   EXPECT_EQ(head.fields[1].value, "sgs_is how mine begins");
 }
 
 TEST(SecretHeader, NamesTheCredentialsThatTellAValue) {
   const auto credentials = [](RequestHead head) {
     std::vector<std::string> texts;
-    const PlacedSecrets placed = put_secrets(head, "api.example.com", one_secret());
-    for (const auto& one : placed.hidden) texts.push_back(one->value.reveal());
+    const SubstitutedSecrets substituted =
+        substitute_secrets(head, "api.example.com", one_secret());
+    for (const auto& one : substituted.hidden) texts.push_back(one->value.reveal());
     return texts;
   };
   using Texts = std::vector<std::string>;

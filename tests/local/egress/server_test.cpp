@@ -41,20 +41,20 @@ class ServerTest : public ::testing::Test {
     node_ = Fd(pair[0]);
     Unix::acceptor listener(loop_, path_);
     server_.emplace(
-        Surroundings{loop_, lookups_, std::make_shared<DescriptorRoom>(1024), Reachable(), tls_},
+        Services{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(), tls_},
         Fd(pair[1]), Fd(listener.release()), getuid());
     spawn_detached(loop_.get_executor(), [this] { return server_->listen(); });
   }
 
   void attach(const std::string& id) {
-    Doors doors{listening(SOCK_DGRAM, false), listening(SOCK_STREAM, false),
-                listening(SOCK_STREAM, false), listening(SOCK_STREAM, true)};
+    Listeners listeners{listening(SOCK_DGRAM, false), listening(SOCK_STREAM, false),
+                        listening(SOCK_STREAM, false), listening(SOCK_STREAM, true)};
     const Fd count = open_byte_count(directory_.path() + "/count");
     const Json network{{"default", "deny"}, {"allow", Json::array()}};
     send_control(node_.get(),
                  {{"seq", 1}, {"verb", "attach"}, {"id", id}, {"tenant", ""}, {"network", network}},
-                 {doors.dns_udp.get(), doors.dns_tcp.get(), doors.proxy.get(), doors.any.get(),
-                  count.get()});
+                 {listeners.dns_udp.get(), listeners.dns_tcp.get(), listeners.proxy.get(),
+                  listeners.transparent.get(), count.get()});
   }
 
   // Obeys the node until it has been answered; what it was told.
@@ -68,8 +68,8 @@ class ServerTest : public ::testing::Test {
     return message ? message->body : Json("the end");
   }
 
-  void obey() {
-    spawn_detached(loop_.get_executor(), [this] { return server_->obey(); });
+  void process_commands() {
+    spawn_detached(loop_.get_executor(), [this] { return server_->process_commands(); });
   }
 
   Json ask(std::string verb, Json params) {
@@ -102,7 +102,7 @@ class ServerTest : public ::testing::Test {
   TempDirectory directory_;
   const std::string path_ = directory_.path() + "/egress.sock";
   asio::io_context loop_{1};
-  Lookups lookups_{loop_, {.threads = 1}};
+  FairResolver resolver_{loop_, {.threads = 1}};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   Fd node_;
   std::optional<Server> server_;
@@ -133,7 +133,7 @@ TEST_F(ServerTest, KnowsWhichSandboxesDoNotTrustItYet) {
 }
 
 TEST_F(ServerTest, OutlivesAnOrderThatLostItsDescriptors) {
-  obey();
+  process_commands();
   attach("sb1");
   {
     const FewDescriptors few(2);

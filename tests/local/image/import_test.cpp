@@ -11,8 +11,8 @@
 
 #include "local/fd.hpp"
 #include "local/image/import.hpp"
-#include "local/image/in_tree.hpp"
 #include "local/image/layer.hpp"
+#include "local/image/run_in_chroot.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
@@ -141,7 +141,7 @@ TEST_F(ImportTest, ListsOfAccountsAreShort) {
 
 TEST_F(ImportTest, ATreeMayNotTakeTheMachinesMemory) {
   const auto most = [this](size_t bytes) {
-    return in_tree(path(""), [bytes] {
+    return run_in_chroot(path(""), [bytes] {
       const std::unique_ptr<char[]> taken(new char[bytes]);
       return std::string(taken ? "taken" : "");
     });
@@ -257,9 +257,9 @@ TEST_F(ImportTest, AnImageMayNotGrowWithoutEnd) {
   fs::create_directory(path("tree"));
   const auto unpack = [&](int64_t bytes, int64_t entries, int64_t names = 100) {
     Fd layer(open(path("layer").c_str(), O_RDONLY | O_CLOEXEC));
-    in_tree(path("tree"), [&] {
-      UnpackRoom room{bytes, entries, names};
-      apply_layer(layer.get(), room);
+    run_in_chroot(path("tree"), [&] {
+      UnpackBudget budget{bytes, entries, names};
+      apply_layer(layer.get(), budget);
       return std::string();
     });
   };

@@ -7,7 +7,7 @@
 #include "gateway/core/files.hpp"
 #include "gateway/core/ids.hpp"
 #include "local/namespaces/cgroup.hpp"
-#include "local/node/descriptor_hoard.hpp"
+#include "local/node/descriptor_usage.hpp"
 #include "local/node/epoll_items.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/support/eventually.hpp"
@@ -16,7 +16,7 @@ namespace sandgate::test {
 namespace {
 
 // For emulated machines; most take two seconds.
-constexpr std::chrono::minutes kPatience{1};
+constexpr std::chrono::minutes kTimeout{1};
 
 constexpr const char* kPreamble =
     "import array, ctypes, fcntl, os, resource, select, socket, struct, time\n"
@@ -79,7 +79,7 @@ class DescriptorMemoryTest : public SandboxTest {
   // Some looks in a row, because one may miss a program that has just taken another process.
   static bool loses_all(const std::string& id) {
     int quiet = 0;
-    return eventually([&] { return (quiet = holds(id) ? 0 : quiet + 1) == 5; }, kPatience);
+    return eventually([&] { return (quiet = holds(id) ? 0 : quiet + 1) == 5; }, kTimeout);
   }
   static int64_t slab_mib() {
     return stat_value(read_text_file("/proc/meminfo").value_or(""), "SUnreclaim:") >> 10;
@@ -131,7 +131,7 @@ TEST_F(DescriptorMemoryTest, WhoHoldsTooMuchLosesItsPrograms) {
   EXPECT_TRUE(loses_all(locks));
   EXPECT_TRUE(loses_all(sockets));
   EXPECT_TRUE(holds(usual)) << "the other control";
-  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kTimeout));
   for (const std::string& id : {directories, locks, sockets, usual}) {
     EXPECT_EQ(node().shell(id, "echo alive").out, "alive\n");
     run(node().provider().kill(id));
@@ -163,7 +163,7 @@ TEST_F(DescriptorMemoryTest, MovingThemAboutDoesNotHelp) {
   expect_grown(before);
   let_node_go_on();
   EXPECT_TRUE(loses_all(mover));
-  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kTimeout));
   run(node().provider().kill(mover));
 }
 
@@ -187,7 +187,7 @@ TEST_F(DescriptorMemoryTest, NothingIsHiddenInFlight) {
   expect_grown(before);
   let_node_go_on();
   EXPECT_TRUE(loses_all(hider));
-  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kPatience));
+  EXPECT_TRUE(eventually([&] { return slab_mib() - before < 130; }, kTimeout));
   EXPECT_EQ(node().shell(hider, "echo alive").out, "alive\n");
   run(node().provider().kill(hider));
 }
@@ -210,7 +210,7 @@ TEST_F(DescriptorMemoryTest, WhoWatchesOneDescriptorTooOftenLosesItsPrograms) {
         "kept = watching([reading() for i in range(12000)], 3)\n"
         "for i in range(3):\n"
         "    if os.fork() == 0: time.sleep(900)\n");
-  EXPECT_GT(epoll_items_of_machine(), 2 * DescriptorHoard::kMostItemsOfOne)
+  EXPECT_GT(epoll_items_of_machine(), 2 * DescriptorUsage::kMostItemsOfOne)
       << "the control: they are there";
   EXPECT_LT(slab_mib() - before, 128);
   let_node_go_on();
@@ -257,7 +257,7 @@ TEST_F(DescriptorMemoryTest, WhoIsPausedEndsWhole) {
   expect_grown(before);
   let_node_go_on();
   EXPECT_TRUE(loses_all(bomb));
-  EXPECT_TRUE(eventually([&] { return !is_there(); }, kPatience));
+  EXPECT_TRUE(eventually([&] { return !is_there(); }, kTimeout));
   run(node().provider().kill(bomb));
 }
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "local/node/ceilings.hpp"
+#include "local/node/kernel_limits.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -242,7 +242,7 @@ constexpr const char* kOpenAll =
     "  if not os.read(r, 4): break\n";
 
 TEST_F(NeighboursTest, TheMachineHasEnoughForAllOnceANodeHasBegun) {
-  for (const ProbeResult& result : probe_ceilings())
+  for (const ProbeResult& result : probe_kernel_limits())
     EXPECT_EQ(result.detail.find("until"), std::string::npos) << result.name << result.detail;
 }
 

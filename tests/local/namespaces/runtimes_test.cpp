@@ -15,11 +15,11 @@ class RuntimesTest : public SandboxTest {
   // A sandbox with what the usual image lacks.
   static const std::string& compilers() {
     if (compilers_ != nullptr) return *compilers_;
-    const BuildOrder order{.name = "languages",
-                           .extra_packages = {"golang-go", "default-jre-headless"}};
-    LocalNode::have_image(order);
+    const BuildRequest request{.name = "languages",
+                               .extra_packages = {"golang-go", "default-jre-headless"}};
+    LocalNode::have_image(request);
     CreateSpec spec = node().spec();
-    spec.image = order.name;
+    spec.image = request.name;
     spec.resources = {2000, 1024, 1, 256};
     compilers_ = new std::string(node().create(spec));
     return *compilers_;

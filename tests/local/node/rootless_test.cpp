@@ -142,17 +142,17 @@ TEST_F(RootlessTest, WhatIsLostIsSaid) {
 
 TEST_F(RootlessTest, AKilledNodeLeavesNoSandboxThatWaits) {
   const auto waiting = [] {
-    for (const JournalRecord& seat : Journal(node_->run_dir() + "/sandboxes").read_all())
-      if (seat.state == RecordState::waiting) return static_cast<pid_t>(seat.pid);
+    for (const JournalRecord& warm : Journal(node_->run_dir() + "/sandboxes").read_all())
+      if (warm.state == RecordState::waiting) return static_cast<pid_t>(warm.pid);
     return pid_t{0};
   };
-  pid_t seat = 0;
-  for (int i = 0; i < 500 && seat == 0; ++i) {
-    seat = waiting();
-    if (seat == 0) usleep(20'000);
+  pid_t warm = 0;
+  for (int i = 0; i < 500 && warm == 0; ++i) {
+    warm = waiting();
+    if (warm == 0) usleep(20'000);
   }
-  ASSERT_NE(seat, 0);
-  const int watched = static_cast<int>(syscall(SYS_pidfd_open, seat, 0));
+  ASSERT_NE(warm, 0);
+  const int watched = static_cast<int>(syscall(SYS_pidfd_open, warm, 0));
   ASSERT_GE(watched, 0);
   node_->kill();
   node_->start();

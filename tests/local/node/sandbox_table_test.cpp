@@ -19,7 +19,7 @@ class SandboxTableTest : public ::testing::Test {
     live->record.id = id;
     live->record.state = state;
     live->owned = state != RecordState::waiting;
-    table_.enter(live);
+    table_.insert(live);
     return live;
   }
 
@@ -31,9 +31,9 @@ class SandboxTableTest : public ::testing::Test {
 TEST_F(SandboxTableTest, AnIdIsTakenUntilItsTracesAreRemoved) {
   const LivePtr first = entered("one");
   EXPECT_EQ(code_of([&] { entered("one"); }), ErrorCode::conflict);
-  table_.retire(*first);
+  table_.mark_gone(*first);
   EXPECT_FALSE(table_.find("one"));
-  EXPECT_EQ(code_of([&] { table_.existing("one"); }), ErrorCode::not_found);
+  EXPECT_EQ(code_of([&] { table_.get("one"); }), ErrorCode::not_found);
   EXPECT_EQ(code_of([&] { entered("one"); }), ErrorCode::conflict);
   table_.remove("one");
   entered("one");
@@ -41,28 +41,29 @@ TEST_F(SandboxTableTest, AnIdIsTakenUntilItsTracesAreRemoved) {
 }
 
 TEST_F(SandboxTableTest, ASeatIsHiddenUntilItHasAnOwner) {
-  const LivePtr seat = entered("seat", RecordState::waiting);
+  const LivePtr warm = entered("seat", RecordState::waiting);
   entered("taken");
   EXPECT_FALSE(table_.find("seat"));
   EXPECT_EQ(table_.list().size(), 1u);
-  EXPECT_EQ(table_.seats().size(), 1u);
+  EXPECT_EQ(table_.warm().size(), 1u);
 
-  JournalRecord owned = seat->record;
+  JournalRecord owned = warm->record;
   owned.state = RecordState::running;
   owned.id = "taken";
-  EXPECT_EQ(code_of([&] { table_.hand_over(seat, owned); }), ErrorCode::conflict);
-  EXPECT_EQ(table_.lookup("seat"), seat);
+  EXPECT_EQ(code_of([&] { table_.assign(warm, owned); }), ErrorCode::conflict);
+  EXPECT_EQ(table_.lookup("seat"), warm);
   owned.id = "sb";
-  table_.hand_over(seat, owned);
-  EXPECT_EQ(table_.lookup("sb"), seat);
+  table_.assign(warm, owned);
+  EXPECT_EQ(table_.lookup("sb"), warm);
   EXPECT_FALSE(table_.lookup("seat"));
-  EXPECT_TRUE(table_.seats().empty());
+  EXPECT_TRUE(table_.warm().empty());
 }
 
 TEST_F(SandboxTableTest, TheExpiredAreTakenOnceOnly) {
   const LivePtr live = entered("old");
   entered("seat", RecordState::waiting);
-  table_.amend(*live, [](JournalRecord& record) { record.expires_at = from_micros(10); });
+  table_.update_in_memory(*live,
+                          [](JournalRecord& record) { record.expires_at = from_micros(10); });
   EXPECT_TRUE(table_.take_expired(from_micros(10)).empty());
   EXPECT_EQ(table_.take_expired(from_micros(11)), std::vector<std::string>{"old"});
   EXPECT_TRUE(table_.take_expired(from_micros(11)).empty());
@@ -80,7 +81,7 @@ TEST(JournalRecord, AnEntryOfAnEarlierReleaseKeepsItsTimeToLive) {
 TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   const LivePtr live = entered("one");
   const auto pause = [&] {
-    table_.note(*live, [](JournalRecord& record) { record.paused = true; });
+    table_.update(*live, [](JournalRecord& record) { record.paused = true; });
   };
   // A file where its directory would be.
   std::ofstream(journal_.directory_of("one")) << "";
@@ -90,14 +91,15 @@ TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   pause();
   EXPECT_TRUE(table_.find("one")->paused);
   EXPECT_TRUE(journal_.read_all().at(0).paused);
-  table_.retire(*live);
+  table_.mark_gone(*live);
   EXPECT_EQ(code_of(pause), ErrorCode::not_found);
 }
 
 TEST_F(SandboxTableTest, NobodyWaitsForWhatIsBusy) {
   const LivePtr live = entered("one");
   const auto code = [&] {
-    return std::async(std::launch::async, [&] { return code_of([&] { hold(*live); }); }).get();
+    return std::async(std::launch::async, [&] { return code_of([&] { lock_sandbox(*live); }); })
+        .get();
   };
   {
     const std::unique_lock busy(live->busy);
@@ -105,7 +107,7 @@ TEST_F(SandboxTableTest, NobodyWaitsForWhatIsBusy) {
     const Copying copying(*live, true);
     EXPECT_EQ(code(), ErrorCode::conflict);
   }
-  EXPECT_TRUE(hold(*live));
+  EXPECT_TRUE(lock_sandbox(*live));
   live->ending = true;
   EXPECT_EQ(code(), ErrorCode::conflict) << "nor begins anything with what ends";
 }

@@ -7,8 +7,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-const SeatClass kSmall{"debian-12", "sha256:1", {}, false};
-const SeatClass kLarge{"debian-12", "sha256:1", {.milli_vcpu = 4000}, false};
+const WarmClass kSmall{"debian-12", "sha256:1", {}, false};
+const WarmClass kLarge{"debian-12", "sha256:1", {.milli_vcpu = 4000}, false};
 const WarmPool::Instant kStart = WarmPool::Instant() + 24h;
 
 // Makes what the pool wants until it wants no more; returns how many.
@@ -31,9 +31,9 @@ TEST(WarmPoolTest, WantsAsManyAsWereAskedFor) {
   WarmPool pool(16, 0, 2);
   for (int i = 0; i < 5; ++i) EXPECT_FALSE(pool.take(kSmall, kStart));
   EXPECT_EQ(fill(pool, kStart), 1) << "one at once, since there is none";
-  EXPECT_EQ(fill(pool, kStart + WarmPool::kBreath / 2), 2) << "more than half after a breath";
+  EXPECT_EQ(fill(pool, kStart + WarmPool::kRefillDelay / 2), 2) << "more than half after a breath";
   EXPECT_TRUE(pool.lacks(kStart));
-  EXPECT_EQ(fill(pool, kStart + WarmPool::kQuiet), 2) << "the rest when it is quiet";
+  EXPECT_EQ(fill(pool, kStart + WarmPool::kQuietPeriod), 2) << "the rest when it is quiet";
   EXPECT_FALSE(pool.lacks(kStart));
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(pool.take(kSmall, kStart + 1s)) << i;
   EXPECT_FALSE(pool.take(kSmall, kStart + 1s));
@@ -50,8 +50,8 @@ TEST(WarmPoolTest, SeveralAtOnceOnlyWhenNobodyAskedForAWhile) {
   for (int i = 0; i < 3; ++i) pool.take(kSmall, kStart), pool.take(kLarge, kStart);
   ASSERT_TRUE(pool.next_to_make(kStart));
   EXPECT_FALSE(pool.next_to_make(kStart)) << "of the other class, which has none";
-  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kBreath / 2));
-  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kBreath / 2));
+  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kRefillDelay / 2));
+  EXPECT_TRUE(pool.next_to_make(kStart + WarmPool::kRefillDelay / 2));
   pool.take(kSmall, kStart + 1s);
   EXPECT_FALSE(pool.next_to_make(kStart + 1s));
 }
@@ -68,11 +68,11 @@ TEST(WarmPoolTest, GivesOnlyWhatWasAskedFor) {
   WarmPool pool(16, 1);
   pool.take(kSmall, kStart);
   fill(pool, kStart + 1s);
-  for (SeatClass other :
-       {kLarge, SeatClass{"debian-12", "sha256:2", {}, false},
-        SeatClass{"other", "sha256:1", {}, false}, SeatClass{"debian-12", "sha256:1", {}, true},
-        SeatClass{"debian-12", "sha256:1", {}, false, {.uid = 1001}},
-        SeatClass{"debian-12", "sha256:1", {}, false, {.env = {{"A", "1"}}}}}) {
+  for (WarmClass other :
+       {kLarge, WarmClass{"debian-12", "sha256:2", {}, false},
+        WarmClass{"other", "sha256:1", {}, false}, WarmClass{"debian-12", "sha256:1", {}, true},
+        WarmClass{"debian-12", "sha256:1", {}, false, {.uid = 1001}},
+        WarmClass{"debian-12", "sha256:1", {}, false, {.env = {{"A", "1"}}}}}) {
     EXPECT_FALSE(pool.take(other, kStart + 1s));
   }
   EXPECT_TRUE(pool.take(kSmall, kStart + 1s));
@@ -111,11 +111,11 @@ TEST(WarmPoolTest, AClassThatFailsRests) {
   WarmPool pool(16, 1);
   pool.take(kSmall, kStart);
   ASSERT_TRUE(pool.next_to_make(kStart));
-  pool.give_up(kSmall, kStart);
+  pool.back_off(kSmall, kStart);
   EXPECT_FALSE(pool.next_to_make(kStart + 999ms));
   EXPECT_FALSE(pool.lacks(kStart + 999ms));
   ASSERT_TRUE(pool.next_to_make(kStart + 1s));
-  pool.give_up(kSmall, kStart + 1s);
+  pool.back_off(kSmall, kStart + 1s);
   EXPECT_FALSE(pool.next_to_make(kStart + 2s)) << "longer each time";
   EXPECT_TRUE(pool.next_to_make(kStart + 3s));
 }
@@ -124,10 +124,10 @@ TEST(WarmPoolTest, ForgetsTheDeadAndTheImage) {
   WarmPool pool(16);
   for (int i = 0; i < 3; ++i) pool.take(kSmall, kStart);
   fill(pool, kStart + 1s);
-  const auto seat = pool.take(kSmall, kStart + 1s);
-  ASSERT_TRUE(seat);
-  pool.add(kSmall, *seat);
-  pool.forget(*seat);
+  const auto warm = pool.take(kSmall, kStart + 1s);
+  ASSERT_TRUE(warm);
+  pool.add(kSmall, *warm);
+  pool.forget(*warm);
   EXPECT_EQ(pool.waiting(), 2u);
   EXPECT_EQ(pool.drop_image("other").size(), 0u);
   EXPECT_EQ(pool.drop_image("debian-12").size(), 2u);

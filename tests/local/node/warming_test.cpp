@@ -28,7 +28,7 @@ class WarmingTest : public NodeTest {
     }
     return pids;
   }
-  // Has the pool hold seats like node().spec().
+  // Has the pool hold warm sandboxes like node().spec().
   void warm_up() {
     std::string first;
     for (size_t i = 0; i < kWarm; ++i) first = node().create();

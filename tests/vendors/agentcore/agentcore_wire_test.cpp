@@ -61,7 +61,9 @@ TEST(AgentcoreWire, OnlySessionsNamedAsOursAreOurs) {
   EXPECT_TRUE(to_box({{"sessionId", "01A"}, {"status", "TERMINATED"}}).ended);
 }
 
-ShellProvider::Ran ran_of(const Json& document) { return to_ran(to_result(document.dump())); }
+ShellProvider::LineResult ran_of(const Json& document) {
+  return to_line_result(to_result(document.dump()));
+}
 
 TEST(AgentcoreWire, AStatusIsReadFromWhatWasPrinted) {
   const Json hidden{{"content", Json::array()},
@@ -81,9 +83,9 @@ TEST(AgentcoreWire, HostileAnswersAreErrors) {
   for (const char* payload : {"", "{x", "[]", "7", R"({"content":7})", R"({"content":{}})"})
     EXPECT_THROW(to_result(payload), Error) << payload;
   EXPECT_TRUE(to_result(R"({"content":[7,{"type":"text"}],"isError":true})").failed);
-  EXPECT_THROW(to_ran({.printed = "nothing"}), Error);
-  EXPECT_THROW(to_ran({.printed = "sandgate-status:"}), Error);
-  EXPECT_THROW(to_ran({.printed = "sandgate-status:99999999999"}), Error);
+  EXPECT_THROW(to_line_result({.printed = "nothing"}), Error);
+  EXPECT_THROW(to_line_result({.printed = "sandgate-status:"}), Error);
+  EXPECT_THROW(to_line_result({.printed = "sandgate-status:99999999999"}), Error);
 }
 
 }  // namespace

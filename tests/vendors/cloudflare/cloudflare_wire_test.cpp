@@ -22,7 +22,7 @@ TEST(CloudflareWire, OurIdIsInTheVendors) {
 
 TEST(CloudflareWire, ABirthIsReadByAShell) {
   const CreateSpec spec{.env = {{"A", "it's"}, {"B", "1\n2"}}};
-  EXPECT_EQ(to_birth(spec), "export A='it'\\''s'\nexport B='1\n2'\ntrue\n");
+  EXPECT_EQ(to_init_script(spec), "export A='it'\\''s'\nexport B='1\n2'\ntrue\n");
 }
 
 TEST(CloudflareWire, ALineEndsWhereThereIsNoSandbox) {

@@ -30,7 +30,7 @@ std::string refusal(std::string api_url, std::string terminal) {
 }
 
 TEST(VercelTerminal, NothingGoesOutInTheClear) {
-  const std::string not_told = not_its_api("vercel").what();
+  const std::string not_told = unexpected_answer("vercel").what();
   const std::string safe = "https://api.vercel.com", local = "http://127.0.0.1:1";
   EXPECT_EQ(refusal(safe, "ws://127.0.0.1:1/tty"), not_told);
   EXPECT_EQ(refusal(safe, ""), not_told);

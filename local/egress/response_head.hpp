@@ -1,0 +1,30 @@
+#pragma once
+#include <cstddef>
+#include <optional>
+#include <string_view>
+
+namespace sandgate::egress {
+
+// What the head of an HTTP/1 answer says about the bytes behind it.
+struct ResponseHead {
+  enum class Body { plain, chunked, unknown };  // unknown: a transfer coding that is not understood
+  Body body = Body::plain;
+  bool is_interim = false;  // another head follows
+  bool is_switch = false;  // 101: HTTP ends here
+  bool to_websocket = false;  // the switch is to a WebSocket
+};
+
+inline constexpr size_t kMaxResponseHead = 64 * 1024;
+
+// Reads a head including its empty line. It is lenient wherever programs are, so that it never
+// takes for plain what one of them takes for chunked.
+ResponseHead parse_response_head(std::string_view head);
+
+// Where the first head in the text ends; npos when it does not. The first `read` bytes are known
+// not to hold its end.
+size_t end_of_response_head(std::string_view text, size_t read);
+
+// Whether an answer that begins with these bytes switches protocols; empty when more are needed.
+std::optional<bool> may_switch(std::string_view begin);
+
+}  // namespace sandgate::egress

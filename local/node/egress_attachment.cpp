@@ -1,0 +1,90 @@
+// Egress of a supervisor's sandboxes.
+#include <cstring>
+#include <thread>
+
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/supervisor.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr int kRounds = 20;
+constexpr std::chrono::milliseconds kRoundPause{50};
+
+}  // namespace
+
+// Beside the journal entry, so that it is removed with it, and renamed when a warm sandbox is
+// assigned.
+std::string Supervisor::byte_count_of(const std::string& id) const {
+  return journal_.directory_of(id) + "/egress_bytes";
+}
+
+void Supervisor::attach_egress(const LiveSandbox& live) {
+  if (!live.record.has_egress && !allows_egress(live.record.network)) return;
+  egress_.attach(live.record, live.pidfd.get(), byte_count_of(live.record.id));
+}
+
+// Retries in rounds over all sandboxes: the egress process of an earlier node may hold the same
+// ports for a moment, or a program inside may have taken one.
+void Supervisor::reattach_all_egress(std::vector<LivePtr> adopted, const std::stop_token& stop) {
+  for (int round = 1; !adopted.empty() && !stop.stop_requested(); ++round) {
+    if (round > 1) std::this_thread::sleep_for(kRoundPause);
+    std::erase_if(adopted,
+                  [&](const LivePtr& live) { return reattach_egress(*live, round >= kRounds); });
+  }
+}
+
+// Returns false to be retried. Does not wait for a busy sandbox, which would delay all others.
+bool Supervisor::reattach_egress(LiveSandbox& live, bool last) {
+  const std::unique_lock busy(live.busy, std::try_to_lock);
+  if (!busy) return false;
+  try {
+    table_.check_alive(live);
+    if (!egress_.is_attached(live.record.id)) attach_egress(live);
+  } catch (const StepError& failure) {
+    if (failure.number == EADDRINUSE && !last) return false;
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", live.record.id}, {"reason", std::strerror(failure.number)}});
+  } catch (const std::exception& failure) {
+    if (table_.is_gone(live)) return true;
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", live.record.id}, {"reason", failure.what()}});
+  }
+  return true;
+}
+
+// The journal is changed before the policy, and changed back on failure, so that the recorded
+// policy is the one in force.
+void Supervisor::set_network(const std::string& id, const NetworkPolicy& network) {
+  LivePtr live = table_.get(id);
+  const auto busy = lock_sandbox(*live);
+  table_.check_alive(*live);
+  const NetworkPolicy before = live->record.network;
+  const bool kept = live->record.has_egress;
+  table_.update(*live, [&](JournalRecord& record) {
+    record.network = network;
+    record.has_egress = kept || allows_egress(before) || allows_egress(network);
+  });
+  const auto take_back = [&](JournalRecord& record) {
+    record.network = before;
+    record.has_egress = kept;
+  };
+  bool in_force = true;
+  try {
+    if (egress_.is_attached(id))
+      in_force = egress_.change(id, live->pidfd.get(), network);
+    else
+      attach_egress(*live);
+  } catch (const StepError& failure) {
+    table_.update(*live, take_back);
+    if (failure.number != EADDRINUSE) throw;
+    throw Error(ErrorCode::conflict, "a program of the sandbox listens on port 53, 3128 or 3129");
+  } catch (...) {
+    table_.update(*live, take_back);
+    throw;
+  }
+  if (!in_force) throw Error(ErrorCode::timeout, "the new network is not in force yet");
+}
+
+}  // namespace sandgate

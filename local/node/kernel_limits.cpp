@@ -1,0 +1,125 @@
+#include "local/node/kernel_limits.hpp"
+
+#include <fcntl.h>
+#include <sys/sysinfo.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+#include "gateway/core/log.hpp"
+#include "local/fd.hpp"
+
+namespace sandgate {
+namespace {
+
+// A lower bound: the kernel's struct file alone takes about 200 bytes.
+constexpr int64_t kLeastBytesOfAFile = 128;
+
+std::optional<int64_t> number_in(const std::string& path) {
+  std::ifstream in(path);
+  int64_t value = 0;
+  return in >> value ? std::optional(value) : std::nullopt;
+}
+
+// A sysctl file must be written in one call.
+bool write_setting(const std::string& path, const std::string& value) {
+  const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  const std::string text = value + "\n";
+  return file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
+}
+
+int64_t bytes_of_memory() {
+  struct sysinfo info {};
+  sysinfo(&info);
+  return static_cast<int64_t>(info.totalram) * info.mem_unit;
+}
+
+// Where control groups do not count open files or sockets, only the machine's limit bounds them.
+std::string why_kept(const std::string& kernel_options, const std::string& uncounted) {
+  std::ifstream in(kernel_options);
+  for (std::string option; in >> option;) {
+    if (option.starts_with("cgroup.memory=") && option.find(uncounted) != std::string::npos)
+      return "cgroup.memory=" + uncounted;
+  }
+  return "";
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all += (all.empty() ? "" : " ") + name;
+  return all;
+}
+
+}  // namespace
+
+KernelLimit::RaiseResult KernelLimit::raise() const {
+  const auto value = number_in(setting_.path);
+  if (!value || *value >= setting_.enough) return RaiseResult::was_enough;
+  const bool may = setting_.kept_because.empty();
+  return may && write_setting(setting_.path, setting_.most) ? RaiseResult::raised
+                                                            : RaiseResult::refused;
+}
+
+ProbeResult KernelLimit::probe() const {
+  const auto value = number_in(setting_.path);
+  if (!value) return {setting_.name, true, false, "not known", ""};
+  const std::string detail = "up to " + std::to_string(*value);
+  if (*value >= setting_.enough) return {setting_.name, true, false, detail, ""};
+  const std::string few = detail + " on the whole machine: a few sandboxes can take them all";
+  if (!setting_.kept_because.empty())
+    return {setting_.name, false, false, few, "boot without " + setting_.kept_because};
+  if (access(setting_.path.c_str(), W_OK) == 0)
+    return {setting_.name, true, false, detail + " until a node begins, which raises that", ""};
+  return {setting_.name, false, false, few,
+          "sysctl -w " + setting_.sysctl + "=" +
+              (setting_.most.find(' ') == std::string::npos ? setting_.most
+                                                            : "'" + setting_.most + "'")};
+}
+
+std::vector<KernelLimit> kernel_limits(const std::string& proc) {
+  const auto limit = [&proc](std::string name, std::string sysctl, int64_t enough, std::string most,
+                             std::string kept_because = "") {
+    std::string path = proc + "/sys/" + sysctl;
+    std::ranges::replace(path.begin() + static_cast<ptrdiff_t>(proc.size()), path.end(), '.', '/');
+    return KernelLimit({std::move(name), std::move(sysctl), std::move(path), enough,
+                        std::move(most), std::move(kept_because)});
+  };
+  const std::string options = proc + "/cmdline";
+  const int64_t pages = bytes_of_memory() / sysconf(_SC_PAGESIZE);
+  // What all sandboxes may hold, a quarter of their memory, is below the first number, from which
+  // on the kernel watches sockets; the others are in the proportion that it chooses itself.
+  const int64_t calm = pages / 4;
+  const std::string buffers =
+      std::to_string(calm) + " " + std::to_string(pages / 3) + " " + std::to_string(pages / 2);
+  return {limit("open files", "fs.file-max", bytes_of_memory() / kLeastBytesOfAFile,
+                std::to_string(std::numeric_limits<int64_t>::max()), why_kept(options, "nokmem")),
+          limit("process numbers", "kernel.pid_max", 1'000'000, "4194304"),
+          limit("terminals", "kernel.pty.max", 65'536, "1048576"),
+          limit("TCP buffers", "net.ipv4.tcp_mem", calm, buffers, why_kept(options, "nosocket")),
+          limit("UDP buffers", "net.ipv4.udp_mem", calm, buffers, why_kept(options, "nosocket"))};
+}
+
+void raise_kernel_limits() {
+  std::vector<std::string> raised, refused;
+  for (const KernelLimit& limit : kernel_limits()) {
+    const KernelLimit::RaiseResult result = limit.raise();
+    if (result == KernelLimit::RaiseResult::raised) raised.push_back(limit.sysctl());
+    if (result == KernelLimit::RaiseResult::refused) refused.push_back(limit.sysctl());
+  }
+  if (!raised.empty())
+    log::info("limits of the machine raised for its sandboxes", {{"settings", joined(raised)}});
+  if (!refused.empty())
+    log::warn("limits of the machine are low, and this node may not raise them",
+              {{"settings", joined(refused)}, {"see", "sandgate doctor"}});
+}
+
+std::vector<ProbeResult> probe_kernel_limits() {
+  std::vector<ProbeResult> results;
+  for (const KernelLimit& limit : kernel_limits()) results.push_back(limit.probe());
+  return results;
+}
+
+}  // namespace sandgate

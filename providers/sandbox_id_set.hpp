@@ -1,0 +1,34 @@
+#pragma once
+#include <mutex>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sandgate {
+
+// The backend ids of sandboxes that an adapter has created or found, for vendors without a list.
+// Bounded: cleared when full, and refilled as sandboxes are found. Thread-safe.
+class SandboxIdSet {
+ public:
+  void remember(const std::string& id) {
+    std::lock_guard lock(mutex_);
+    if (seen_.size() >= kMost) seen_.clear();
+    seen_.insert(id);
+  }
+  void forget(const std::string& id) {
+    std::lock_guard lock(mutex_);
+    seen_.erase(id);
+  }
+  std::vector<std::string> all() const {
+    std::lock_guard lock(mutex_);
+    return {seen_.begin(), seen_.end()};
+  }
+
+ private:
+  static constexpr size_t kMost = 20'000;
+
+  mutable std::mutex mutex_;
+  std::set<std::string> seen_;
+};
+
+}  // namespace sandgate
