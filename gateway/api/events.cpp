@@ -7,7 +7,7 @@ namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxTypes = 32;
-// A safety net: the bell wakes listeners reliably.
+// A safety net: the notifier wakes listeners reliably.
 constexpr std::chrono::seconds kLookAnyway{15};
 constexpr std::chrono::milliseconds kDatabasePause{1000};
 

@@ -6,10 +6,10 @@ namespace sandgate {
 
 EventNotifier::Listener::Listener(EventNotifier& all, const Subscription& subscription,
                                   asio::any_io_executor executor)
-    : all_(all), bell_(std::move(executor)) {
+    : all_(all), wakeup_(std::move(executor)) {
   std::lock_guard lock(all_.mutex_);
-  entry_ = all_.waiting_.emplace(key_of(subscription), &bell_);
-  if (all_.closed_) bell_.set();
+  entry_ = all_.waiting_.emplace(key_of(subscription), &wakeup_);
+  if (all_.closed_) wakeup_.set();
 }
 
 EventNotifier::Listener::~Listener() {
@@ -18,8 +18,8 @@ EventNotifier::Listener::~Listener() {
 }
 
 Task<void> EventNotifier::Listener::wait(std::chrono::milliseconds limit) {
-  auto ring = bell_.wait();
-  co_await with_timeout(limit, std::move(ring));
+  auto waking = wakeup_.wait();
+  co_await with_timeout(limit, std::move(waking));
 }
 
 // Unambiguous, since tenants and subjects contain no space.
@@ -38,7 +38,7 @@ void EventNotifier::notify(const std::string& payload) {
   const std::string tenant = payload.substr(0, payload.find(' '));
   std::lock_guard lock(mutex_);
   if (tenant.empty()) {
-    for (const auto& [key, bell] : waiting_) bell->set();
+    for (const auto& [key, wakeup] : waiting_) wakeup->set();
     return;
   }
   wake("");
@@ -49,7 +49,7 @@ void EventNotifier::notify(const std::string& payload) {
 void EventNotifier::close() {
   std::lock_guard lock(mutex_);
   closed_ = true;
-  for (const auto& [key, bell] : waiting_) bell->set();
+  for (const auto& [key, wakeup] : waiting_) wakeup->set();
 }
 
 bool EventNotifier::closed() const {

@@ -35,7 +35,7 @@ class EventNotifier {
 
    private:
     EventNotifier& all_;
-    AutoResetEvent bell_;
+    AutoResetEvent wakeup_;
     std::multimap<std::string, AutoResetEvent*>::iterator entry_;
   };
 

@@ -166,9 +166,9 @@ void Deployments::refresh() {
 void Deployments::wake() {
   wake_pending_ = true;
   std::unique_lock lock(mutex_);
-  const auto bell = bell_.lock();
+  const auto wakeup = wakeup_.lock();
   lock.unlock();
-  if (bell) bell->set();
+  if (wakeup) wakeup->set();
 }
 
 // A reload under way may have read the store before the change, so wait for the next one.
@@ -207,10 +207,10 @@ Task<void> Deployments::reload_if_woken() {
 }
 
 Task<void> Deployments::run() {
-  const auto bell = std::make_shared<AutoResetEvent>(co_await asio::this_coro::executor);
+  const auto wakeup = std::make_shared<AutoResetEvent>(co_await asio::this_coro::executor);
   {
     std::lock_guard lock(mutex_);
-    bell_ = bell;
+    wakeup_ = wakeup;
   }
   for (auto reload_at = std::chrono::steady_clock::now();;) {
     const auto now = std::chrono::steady_clock::now();
@@ -221,8 +221,8 @@ Task<void> Deployments::run() {
       refresh();
     }
     if (wake_pending_) continue;
-    auto ringing = attempt_within(kRefreshEvery, bell->wait());
-    co_await std::move(ringing);
+    auto waking = attempt_within(kRefreshEvery, wakeup->wait());
+    co_await std::move(waking);
   }
 }
 

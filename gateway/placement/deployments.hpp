@@ -68,9 +68,9 @@ class Deployments {
   std::function<void(const DeploymentKey&)> callback_;
   std::function<void(const DeploymentSet&)> reloaded_;
   DeploymentSet fixed_;
-  mutable std::mutex mutex_;  // guards set_ and bell_
+  mutable std::mutex mutex_;  // guards set_ and wakeup_
   std::shared_ptr<const DeploymentSet> set_;
-  std::weak_ptr<AutoResetEvent> bell_;  // of run(), while it runs
+  std::weak_ptr<AutoResetEvent> wakeup_;  // of run(), while it runs
   std::map<std::string, std::weak_ptr<Account>> accounts_;  // by digest; reload() only
   std::map<DeploymentKey, Loaded> rows_;  // reload() only
   std::atomic<bool> wake_pending_{true};

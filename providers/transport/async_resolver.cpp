@@ -21,7 +21,7 @@ std::string domain_of(const std::string& host) {
 struct Question {
   std::string host, domain;
   bool trusted = false;
-  std::unique_ptr<AutoResetEvent> bell;  // null: the caller is gone
+  std::unique_ptr<AutoResetEvent> wakeup;  // null: the caller is gone
   Addresses answer;
 };
 
@@ -66,7 +66,7 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
       Addresses answer = ask(question->host);
       std::lock_guard lock(mutex);
       question->answer = std::move(answer);
-      if (question->bell) question->bell->set();
+      if (question->wakeup) question->wakeup->set();
       discount(*question);
       question = next();
     }
@@ -86,7 +86,7 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
 
   void leave(const std::shared_ptr<Question>& question) {
     std::lock_guard lock(mutex);
-    question->bell.reset();
+    question->wakeup.reset();
     waiting.remove(question);
   }
 
@@ -123,9 +123,9 @@ Task<Addresses> AsyncResolver::find(std::string host, bool trusted) {
   asked.question->domain = domain_of(host);
   asked.question->host = std::move(host);
   asked.question->trusted = trusted;
-  asked.question->bell = std::make_unique<AutoResetEvent>(executor);
+  asked.question->wakeup = std::make_unique<AutoResetEvent>(executor);
   state_->add(asked.question);
-  co_await asked.question->bell->wait();
+  co_await asked.question->wakeup->wait();
   co_return asked.question->answer;
 }
 

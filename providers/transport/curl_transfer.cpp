@@ -224,8 +224,8 @@ bool CurlTransfer::wants_resume() {
 
 // ---- used by the curl thread
 
-void CurlTransfer::notify(const std::unique_ptr<AutoResetEvent>& bell) {
-  if (bell) bell->set();
+void CurlTransfer::notify(const std::unique_ptr<AutoResetEvent>& wakeup) {
+  if (wakeup) wakeup->set();
 }
 
 void CurlTransfer::resume() {

@@ -52,7 +52,7 @@ class CurlTransfer {
   size_t take_body(std::string_view bytes);
   size_t give_upload(std::span<char> room);
   void throw_failure();  // call with the mutex held
-  static void notify(const std::unique_ptr<AutoResetEvent>& bell);
+  static void notify(const std::unique_ptr<AutoResetEvent>& wakeup);
 
   static size_t on_header(char* data, size_t size, size_t count, void* self);
   static size_t on_body(char* data, size_t size, size_t count, void* self);

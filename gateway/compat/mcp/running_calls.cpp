@@ -18,9 +18,9 @@ std::string name_of(const SessionId& session, const Json& id) {
 class RunningCalls::Entry {
  public:
   Entry(RunningCalls& all, std::string name, asio::any_io_executor executor)
-      : all_(all), bell_(std::move(executor)) {
+      : all_(all), cancelled_(std::move(executor)) {
     const std::lock_guard lock(all_.mutex_);
-    place_ = all_.running_.emplace(std::move(name), &bell_);
+    place_ = all_.running_.emplace(std::move(name), &cancelled_);
   }
   ~Entry() {
     const std::lock_guard lock(all_.mutex_);
@@ -29,11 +29,11 @@ class RunningCalls::Entry {
   Entry(const Entry&) = delete;
   Entry& operator=(const Entry&) = delete;
 
-  Task<void> cancelled() { return bell_.wait(); }
+  Task<void> cancelled() { return cancelled_.wait(); }
 
  private:
   RunningCalls& all_;
-  AutoResetEvent bell_;
+  AutoResetEvent cancelled_;
   std::multimap<std::string, AutoResetEvent*>::iterator place_;
 };
 
