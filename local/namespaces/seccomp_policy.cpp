@@ -307,10 +307,35 @@ void shorten_waits(Filter& filter) {
     filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A0(SCMP_CMP_GT, kMostWaitedFor)});
 }
 
+// A file that signals what happens to it does so for each process of the group that owns it,
+// without a pause: one write to a pipe that was opened 19 000 times took 0.8 s. Terminals belong to
+// a group without being told. The answers are those of a kernel without leases and notices of
+// directories, but FIOASYNC reports success: nginx asks for it, does without the signal, but not
+// with an error.
+void refuse_signals_of_files(Filter& filter) {
+  constexpr int kSetDelegation = 1040;
+  const auto command = [](uint64_t value) { return SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, value); };
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "fcntl",
+             {command(F_SETFL), SCMP_A2(SCMP_CMP_MASKED_EQ, O_ASYNC, O_ASYNC)});
+  for (const uint64_t value : {F_NOTIFY, F_SETLEASE, kSetDelegation})
+    filter.add(SCMP_ACT_ERRNO(EINVAL), "fcntl", {command(value)});
+  filter.add(SCMP_ACT_ERRNO(0), "ioctl", {command(FIOASYNC)});
+}
+
 void refuse_device_nodes(Filter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
+  }
+}
+
+// Compiled, they use the machine's limited JIT memory, for which no control group is charged.
+void refuse_socket_filters(Filter& filter) {
+  for (uint64_t option :
+       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
+    filter.add(
+        SCMP_ACT_ERRNO(EPERM), "setsockopt",
+        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
   }
 }
 
@@ -327,13 +352,7 @@ Fd compile_arguments() {
     filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
   }
   refuse_device_nodes(filter);
-  // Compiled socket filters use the machine's limited JIT memory, which no control group accounts.
-  for (uint64_t option :
-       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
-    filter.add(
-        SCMP_ACT_ERRNO(EPERM), "setsockopt",
-        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
-  }
+  refuse_socket_filters(filter);
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
   // No control group is charged for unaccepted connections, so receive buffers keep the network
@@ -352,6 +371,7 @@ Fd compile_arguments() {
   keep_scheduling_of_agent(filter);
   shorten_attributes(filter);
   shorten_waits(filter);
+  refuse_signals_of_files(filter);
   return filter.program("arguments");
 }
 

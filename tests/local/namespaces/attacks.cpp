@@ -191,6 +191,20 @@ constexpr Attack kPythonAttacks[] = {
      "os.O_NOCTTY))\n"
      "except OSError: pass\nprint('broken' if len(n) > 300 else 'refused')",
      "terminals"},
+    {"files that signal what happens to them",
+     // To stay as they are, but for the one answer that nginx needs.
+     "import fcntl, signal\n"
+     "signal.signal(signal.SIGIO, signal.SIG_IGN)\n"
+     "def answer(*a): return call(*a) and ctypes.get_errno()\n"
+     "high, on, here = 1 << 32, ctypes.byref(ctypes.c_int(1)), os.pipe()[0]\n"
+     "folder, file = os.open('/tmp', 0), os.open('/tmp/leased', os.O_CREAT)\n"
+     "refused = answer(72, here, 4 | high, 1 << 13), answer(72, folder, 1026 | high, 4), \\\n"
+     "  answer(72, file, 1024 | high, 0), answer(72, file, 1040, 0)\n"
+     "accepted = answer(16, here, 0x5452 | high, on), answer(72, here, 8, os.getpid())\n"
+     "flags = fcntl.fcntl(here, 3)\n"
+     "print('refused' if {*refused} == {22} and {*accepted} == {0} and not flags & 1 << 13\n"
+     "  else 'broken')",
+     "seccomp"},
     {"more descriptors than allowed",
      "import resource\n"
      "print('broken' if resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1] > 900000 or "
