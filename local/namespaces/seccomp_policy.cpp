@@ -322,6 +322,18 @@ void refuse_signals_of_files(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "ioctl", {command(FIOASYNC)});
 }
 
+// What the kernel does without a pause, the longer the more of it: all waiting operations are tried
+// again for each one that completes; a large table of futexes is set up at once; a signal to
+// processes that share their handlers, but are no threads, wakes up the same waiters for each.
+void shorten_calls(Filter& filter) {
+  constexpr uint64_t kMostOperations = 32, kFutexTable = 78;
+  for (const char* name : {"semop", "semtimedop"})
+    filter.add(SCMP_ACT_ERRNO(E2BIG), name, {SCMP_A2(SCMP_CMP_GT, kMostOperations)});
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kFutexTable)});
+  filter.add(SCMP_ACT_ERRNO(EPERM), "clone",
+             {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_SIGHAND | CLONE_THREAD, CLONE_SIGHAND)});
+}
+
 void refuse_device_nodes(Filter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
@@ -371,6 +383,7 @@ Fd compile_arguments() {
   keep_scheduling_of_agent(filter);
   shorten_attributes(filter);
   shorten_waits(filter);
+  shorten_calls(filter);
   refuse_signals_of_files(filter);
   return filter.program("arguments");
 }

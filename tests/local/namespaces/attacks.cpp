@@ -205,6 +205,18 @@ constexpr Attack kPythonAttacks[] = {
      "print('refused' if {*refused} == {22} and {*accepted} == {0} and not flags & 1 << 13\n"
      "  else 'broken')",
      "seccomp"},
+    {"calls that hold up a processor",
+     // Many operations at once; many futexes; processes that share their handlers of signals, which
+     // without the filter fail for the place of a descriptor only.
+     "def answer(*a): return call(*a) and ctypes.get_errno()\n"
+     "high, one = 1 << 32, call(64, 0, 1, 0o600)\n"
+     "many = ctypes.create_string_buffer(struct.pack('HhH', 0, 1, 0) * 33)\n"
+     "few = answer(65, one, many, 32), answer(220, one, many, 32, 0)\n"
+     "answers = few, answer(65, one, many, 33), answer(220, one, many, 33 | high, 0), \\\n"
+     "  answer(157, 78 | high, 1, 16, 0, 0), answer(56, 0x1900 | high | 17, 0, 1, 0, 0)\n"
+     "call(66, one, 0, 0)\n"
+     "print('refused' if answers == ((0, 0), 7, 7, 22, 1) else 'broken')",
+     "seccomp"},
     {"more descriptors than allowed",
      "import resource\n"
      "print('broken' if resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1] > 900000 or "
