@@ -30,4 +30,9 @@ void apply_rlimits(uint64_t disk_bytes) {
   limit(RLIMIT_NICE, 0, 0, "rlimit nice");
 }
 
+// A POSIX timer keeps a place in the queue of signals, and all that expire together send theirs
+// with interrupts off. A place for each of 512 threads is enough for programs that signal all of
+// theirs.
+void limit_queued_signals() { limit(RLIMIT_SIGPENDING, 512, 512, "rlimit sigpending"); }
+
 }  // namespace sandgate

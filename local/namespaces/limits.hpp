@@ -8,4 +8,8 @@ namespace sandgate {
 // StepError.
 void apply_rlimits(uint64_t disk_bytes);
 
+// Sets how many signals and POSIX timers may be queued: 512. All accounts of a user namespace that
+// the caller makes afterwards share them; on Linux before 5.14 each has as many. Throws StepError.
+void limit_queued_signals();
+
 }  // namespace sandgate

@@ -15,6 +15,7 @@
 #include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/jail.hpp"
 #include "local/namespaces/jail_descriptors.hpp"
+#include "local/namespaces/limits.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -62,6 +63,7 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   if (spec.has_parent_netns && is_applied(spec, "network")) {
     check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
   }
+  if (is_applied(spec, "limits")) limit_queued_signals();
   NewProcess made;
   const bool pays = !spec.single_id && is_applied(spec, "owner");
   if (pays) pay_as(spec.id_base);

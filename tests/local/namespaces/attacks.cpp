@@ -217,6 +217,17 @@ constexpr Attack kPythonAttacks[] = {
      "call(66, one, 0, 0)\n"
      "print('refused' if answers == ((0, 0), 7, 7, 22, 1) else 'broken')",
      "seccomp"},
+    {"more timers than signals may be queued",
+     "t, end = ctypes.c_int(0), os.pipe()\n"
+     "def made(uid):\n"
+     "  here, there = os.pipe()\n"
+     "  if os.fork() == 0:\n"
+     "    os.setuid(uid); os.close(end[1])\n"
+     "    n = sum(call(222, 1, 0, ctypes.byref(t)) == 0 for i in range(400))\n"
+     "    os.write(there, b'%d' % n); os.read(end[0], 1); os._exit(0)\n"
+     "  return int(os.read(here, 9))\n"
+     "print('broken' if made(0) + made(1000) + made(1001) > 512 else 'refused')",
+     "limits"},
     {"more descriptors than allowed",
      "import resource\n"
      "print('broken' if resource.getrlimit(resource.RLIMIT_MSGQUEUE)[1] > 900000 or "
