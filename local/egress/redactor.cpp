@@ -46,7 +46,10 @@ std::string Redactor::redact(std::string_view bytes) {
   return shown;
 }
 
-std::string Redactor::flush() { return failed_ ? "" : release(0); }
+std::string Redactor::flush() {
+  if (control_) hide_control();
+  return failed_ ? "" : release(0);
+}
 
 void Redactor::take(std::string_view bytes) {
   while (!bytes.empty() && !failed_) {
@@ -56,7 +59,10 @@ void Redactor::take(std::string_view bytes) {
     if (run.kind != ResponseSpan::Kind::dropped) bytes_.append(bytes.substr(0, run.bytes));
     if (run.kind == ResponseSpan::Kind::content)
       for (size_t place = begin; place < bytes_.size(); ++place) search_at(place);
-    if (run.ends_message)
+    const bool is_control = run.kind == ResponseSpan::Kind::control;
+    if (is_control && !control_) control_ = begin;
+    if (is_control && run.ends_message) hide_control();
+    if (!is_control && run.ends_message)
       for (Search& search : searches_) search.found = 0;
     bytes.remove_prefix(run.bytes);
   }
@@ -69,6 +75,19 @@ void Redactor::search_at(size_t place) {
     if (const size_t matched = search.step(said)) hide(search, matched);
 }
 
+// By searches of its own: those of the message that it interrupts go on behind it.
+void Redactor::hide_control() {
+  std::vector<Search> searches;
+  for (const Search& search : searches_) searches.push_back({search.needle});
+  for (size_t place = *control_; place < bytes_.size(); ++place) {
+    const char said = bytes_[place];
+    for (Search& search : searches)
+      if (const size_t matched = search.step(said))
+        bytes_.replace(place + 1 - matched, matched, matched, '*');
+  }
+  control_.reset();
+}
+
 // The part that overlaps with the previous match is hidden already, perhaps even returned.
 void Redactor::hide(Search& search, size_t matched) {
   const size_t begin = places_.size() - std::min(matched, places_.size());
@@ -78,11 +97,12 @@ void Redactor::hide(Search& search, size_t matched) {
 
 std::string Redactor::release(size_t kept_back) {
   const size_t said = places_.size() - kept_back;
-  const size_t end = kept_back == 0 ? bytes_.size() : places_[said];
+  const size_t end = kept_back == 0 ? control_.value_or(bytes_.size()) : places_[said];
   std::string out = bytes_.substr(0, end);
   bytes_.erase(0, end);
   places_.erase(places_.begin(), places_.begin() + static_cast<ptrdiff_t>(said));
   for (size_t& place : places_) place -= end;
+  if (control_) *control_ -= end;
   for (Search& search : searches_) search.hidden -= std::min(search.hidden, said);
   return out;
 }

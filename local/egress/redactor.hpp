@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -49,6 +50,7 @@ class Redactor {
 
   void take(std::string_view bytes);
   void search_at(size_t place);
+  void hide_control();
   void hide(Search& search, size_t matched);
   std::string release(size_t kept_back);
 
@@ -57,6 +59,7 @@ class Redactor {
   std::string bytes_;  // received but not returned yet
   bool failed_ = false;
   std::vector<size_t> places_;  // indexes in bytes_ of content, without framing
+  std::optional<size_t> control_;  // where in bytes_ an unfinished control frame's content begins
 };
 
 }  // namespace sandgate::egress

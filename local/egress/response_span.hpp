@@ -7,6 +7,7 @@ namespace sandgate::egress {
 struct ResponseSpan {
   enum class Kind {
     content,
+    control,  // content of a message of its own, which may lie within another one
     framing,
     dropped,  // framing that means nothing and is not passed on
     lost  // not understood; nothing that follows can be told apart

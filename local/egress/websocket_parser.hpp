@@ -8,9 +8,9 @@
 namespace sandgate::egress {
 
 // Incremental parser that splits what a WebSocket's server sends (RFC 6455) into the content of its
-// messages and framing. Pings and pongs, which may lie between the parts of a message, are framing;
-// the reason of a close is content. Masked frames and reserved bits, such as that of a compressed
-// message, are not understood.
+// messages, that of control frames (pings, pongs and closes, which may lie between the parts of a
+// message) and framing. Masked frames, reserved bits, such as that of a compressed message,
+// reserved opcodes, and control frames that are long or not final are not understood.
 class WebSocketParser {
  public:
   // As ResponseParser::next().
@@ -18,7 +18,8 @@ class WebSocketParser {
 
  private:
   ResponseSpan read_head(char next);
-  bool is_control_word() const;  // a ping or a pong
+  bool is_wrong() const;
+  bool is_control() const;
   bool is_final() const;
 
   std::string head_;  // of the current frame

@@ -129,11 +129,28 @@ TEST(Redactor, HidesValuesThatFramesCut) {
     EXPECT_EQ(shown_of(text, piece), hidden) << piece;
 }
 
+// Each is a text of its own, also between the parts of a message.
+TEST(Redactor, HidesValuesInControlFrames) {
+  const std::string text = kSwitched + frame(0x89, "a real value") + frame(0x01, "real") +
+                           frame(0x8a, "real value") + frame(0x89, " value") +
+                           frame(0x80, " value") + frame(0x88, "\x03\xe8real value");
+  const std::string hidden = kSwitched + frame(0x89, "a **********") + frame(0x01, "****") +
+                             frame(0x8a, "**********") + frame(0x89, " value") +
+                             frame(0x80, "******") + frame(0x88, "\x03\xe8**********");
+  for (size_t piece = 1; piece <= text.size(); ++piece)
+    EXPECT_EQ(shown_of(text, piece), hidden) << piece;
+  // One that breaks off.
+  const std::string whole = kSwitched + frame(0x89, "real value!");
+  const std::string part = whole.substr(0, whole.size() - 1);
+  for (const size_t piece : {1u, 3u, 500u})
+    EXPECT_EQ(shown_of(part, piece), part.substr(0, part.size() - 10) + "**********") << piece;
+}
+
 // Or whoever waits for a message before it sends its own would wait for ever.
 TEST(Redactor, HoldsNothingBackBehindAMessage) {
   Redactor redactor(looking_for({"real value"}));
-  for (const std::string& text :
-       {kSwitched, frame(0x82, "real"), frame(0x81, ""), frame(0x01, "real val") + frame(0x80, "")})
+  for (const std::string& text : {kSwitched, frame(0x82, "real"), frame(0x89, "real"),
+                                  frame(0x81, ""), frame(0x01, "real val") + frame(0x80, "")})
     EXPECT_EQ(redactor.redact(text), text);
   EXPECT_EQ(redactor.redact(frame(0x01, "xreal")), frame(0x01, "xreal").substr(0, 3));
 }
@@ -141,6 +158,11 @@ TEST(Redactor, HoldsNothingBackBehindAMessage) {
 TEST(Redactor, LosesFramesThatItCannotRead) {
   EXPECT_TRUE(shown_until_lost(kSwitched + frame(0xc1, "compressed")));
   EXPECT_TRUE(shown_until_lost(kSwitched + "\x81\x84key.real"));
+  for (const uint8_t first : {0x08, 0x09, 0x0a, 0x83, 0x87, 0x8b, 0x8f})
+    EXPECT_EQ(shown_until_lost(kSwitched + frame(first, "real") + frame(0x80, " value")), kSwitched)
+        << int{first};
+  EXPECT_TRUE(shown_until_lost(kSwitched + frame(0x89, std::string(126, 'x'))));
+  EXPECT_FALSE(shown_until_lost(kSwitched + frame(0x89, std::string(125, 'x'))));
   EXPECT_TRUE(shown_until_lost("HTTP/1.1 101 S\r\nUpgrade: h2c\r\n\r\n"));
   EXPECT_FALSE(shown_until_lost(kSwitched + frame(0x81, "text")));
 }
