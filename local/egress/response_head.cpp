@@ -62,6 +62,11 @@ size_t end_of_response_head(std::string_view text, size_t read) {
   return std::string_view::npos;
 }
 
+bool has_folded_line(std::string_view text, size_t read) {
+  const std::string_view lines = text.substr(read - std::min<size_t>(read, 1));
+  return lines.find("\n ") != lines.npos || lines.find("\n\t") != lines.npos;
+}
+
 std::optional<bool> may_switch(std::string_view begin) {
   if (begin.size() < kSwitching.size() && kSwitching.starts_with(begin)) return std::nullopt;
   return begin.starts_with(kSwitching);

@@ -24,6 +24,10 @@ ResponseHead parse_response_head(std::string_view head);
 // not to hold its end.
 size_t end_of_response_head(std::string_view text, size_t read);
 
+// Whether a line begins with white space, and so goes on with the field above it. Only lines that
+// begin behind the first `read` bytes, or with the next one, are looked at.
+bool has_folded_line(std::string_view text, size_t read);
+
 // Whether an answer that begins with these bytes switches protocols; empty when more are needed.
 std::optional<bool> may_switch(std::string_view begin);
 

@@ -27,6 +27,8 @@ ResponseSpan ResponseParser::next(std::string_view bytes) {
       if (left_ == 0) state_ = State::data_cr;
       return {count, Kind::content};
     }
+    case State::trailers:
+      return read_trailers(bytes);
     case State::rest:
       return {bytes.size(), Kind::content};
     case State::websocket: {
@@ -44,12 +46,21 @@ ResponseSpan ResponseParser::read_head(std::string_view bytes) {
   const size_t read = head_.size();
   head_ += bytes;
   const size_t end = end_of_response_head(head_, read);
+  head_.resize(std::min(end, head_.size()));
+  if (has_folded_line(head_, read)) return fail();
   if (end == std::string::npos)
     return head_.size() > kMaxResponseHead ? fail() : ResponseSpan{bytes.size(), Kind::content};
-  head_.resize(end);
   state_ = after_head();
   head_.clear();
   return state_ == State::lost ? fail() : ResponseSpan{end - read, Kind::content};
+}
+
+ResponseSpan ResponseParser::read_trailers(std::string_view bytes) {
+  const size_t read = head_.size();
+  head_ += bytes;
+  if (has_folded_line(head_, read)) return fail();
+  head_.erase(0, head_.size() - 1);
+  return {bytes.size(), Kind::content};
 }
 
 ResponseParser::State ResponseParser::after_head() const {
@@ -69,7 +80,7 @@ ResponseSpan ResponseParser::read_line(char next) {
       if (next == '\n' || ++dropped_ > kMostDropped) return fail();
       return {1, Kind::dropped};
     case State::size_end: {
-      const State then = left_ > 0 ? State::data : State::rest;
+      const State then = left_ > 0 ? State::data : State::trailers;
       digits_ = 0;
       zero_ = false;
       dropped_ = 0;

@@ -89,6 +89,18 @@ TEST(Redactor, LosesWhatItDoesNotUnderstand) {
   EXPECT_TRUE(shown_until_lost("HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x')));
 }
 
+// A client joins the lines of a field.
+TEST(Redactor, LosesFieldsOverSeveralLines) {
+  for (const std::string begin : {"HTTP/1.1 200 OK\r\nX: real", "HTTP/1.1 200 OK\nX:",
+                                  "HTTP/1.1 103 Early Hints\r\nX: y\r\n\r\nHTTP/1.1 200 real",
+                                  "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+                                  "1\r\na\r\n0\r\nX: real"})
+    for (const std::string fold : {"\n ", "\r\n ", "\r\n\t", "\r\n \r\n "}) {
+      const std::string end = fold.substr(0, fold.find('\n') + 1);
+      EXPECT_EQ(shown_until_lost(begin + fold + "value\r\n\r\n"), begin + end) << fold;
+    }
+}
+
 TEST(Redactor, FindsTheChunksOfLenientHeads) {
   for (const std::string head : {"HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\n",
                                  "HTTP/1.1 200 OK\nTransfer-Encoding: chunked\n\r\n",
@@ -100,6 +112,7 @@ TEST(Redactor, FindsTheChunksOfLenientHeads) {
 TEST(Redactor, PassesOnWhatHasNoChunks) {
   for (const std::string text :
        {"", "real", "HTTP/1.1 200 OK\r\n\r\nzz\r\nreal val",
+        "HTTP/1.1 200 OK\r\n\r\n real\n\tvalue",
         "HTTP/1.1 200 OK\r\nTransfer-Encoding: identity\r\nContent-Length: 4\r\n\r\nreal"})
     for (size_t piece = 1; piece < 9; ++piece) EXPECT_EQ(shown_of(text, piece), text);
 }
