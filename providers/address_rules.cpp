@@ -10,6 +10,8 @@
 
 #include <boost/url.hpp>
 
+#include "gateway/core/field_text.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -88,9 +90,11 @@ bool is_public_address(std::string_view text) {
 bool names_private_address(std::string_view url) {
   const auto parsed = boost::urls::parse_uri(url);
   if (!parsed) return false;
-  const std::string host = parsed->host_address();
+  std::string host = ascii_lower(parsed->host_address());
+  if (host.ends_with('.')) host.pop_back();
   if (host == "localhost" || host.ends_with(".localhost")) return true;
-  return parsed->host_type() != boost::urls::host_type::name && !is_public_address(host);
+  if (in_addr v4; inet_aton(host.c_str(), &v4) != 0) return !is_public_v4(ntohl(v4.s_addr));
+  return host.find(':') != host.npos && !is_public_address(host);
 }
 
 }  // namespace sandgate

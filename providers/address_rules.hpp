@@ -13,7 +13,8 @@ bool is_public_address(const sockaddr& address);
 // The same for an address as text; false if it is not an address.
 bool is_public_address(std::string_view text);
 
-// Whether a URL's host is "localhost" or a non-public address; false for other names.
+// Whether a URL's host is "localhost" or a non-public address, also one written as resolvers read
+// it ("127.1", "0x7f000001", "2130706433"); false for other names.
 bool names_private_address(std::string_view url);
 
 }  // namespace sandgate

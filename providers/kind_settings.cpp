@@ -4,6 +4,8 @@
 
 #include <boost/url/parse.hpp>
 
+#include "providers/address_rules.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -26,6 +28,13 @@ std::string read_base_url(ObjectReader& reader, std::string_view name, std::stri
     reader.problem(name, "must be an http or https URL without query");
   while (url.ends_with('/')) url.pop_back();
   return url;
+}
+
+void refuse_private_urls(const Json& settings, Problems& problems) {
+  for (const auto& [name, value] : settings.items())
+    if (value.is_string() && names_private_address(value.get_ref<const std::string&>()))
+      problems.add("/settings/" + pointer_token(name),
+                   "only public addresses: private upstreams are the operator's");
 }
 
 Secret read_credential(ObjectReader& reader, std::string_view name) {

@@ -11,6 +11,9 @@ namespace sandgate {
 
 // Reads an http or https base URL without query, fragment or user info. Strips trailing slashes.
 std::string read_base_url(ObjectReader& reader, std::string_view name, std::string fallback = "");
+// Adds a problem for each URL among a tenant's settings that names a private address. Host names
+// are checked when they are dialled, by the addresses that they resolve to.
+void refuse_private_urls(const Json& settings, Problems& problems);
 // Reads a required credential of visible ASCII, which is safe in a header.
 Secret read_credential(ObjectReader& reader, std::string_view name);
 // The same for credentials that consist of this one member.

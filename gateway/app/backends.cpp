@@ -8,8 +8,8 @@
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/placement_settings.hpp"
 #include "gateway/sandboxes/store.hpp"
-#include "providers/address_rules.hpp"
 #include "providers/catalog.hpp"
+#include "providers/kind_settings.hpp"
 
 namespace sandgate {
 namespace {
@@ -71,10 +71,7 @@ void Backends::check(const DeploymentRow& row, Problems& problems) const {
   read_placement_settings(row.settings, problems);
   if (const ProviderKind* kind = find_provider_kind(row.provider))
     kind->validate(backend_settings(row.settings), credentials_of(row), problems);
-  // Host names are checked when they are dialled, by the addresses they resolve to.
-  const Json url = row.settings.value("url", Json());
-  if (row.tenant && url.is_string() && names_private_address(url.get<std::string>()))
-    problems.add("/settings/url", "only public addresses: private upstreams are the operator's");
+  if (row.tenant) refuse_private_urls(row.settings, problems);
 }
 
 void Backends::await_local() {

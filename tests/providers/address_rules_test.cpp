@@ -37,5 +37,19 @@ TEST(AddressRules, OnlyThePublicInternetIsPublic) {
     EXPECT_FALSE(is_public_address(text)) << text;
 }
 
+TEST(AddressRules, AUrlNamesAPrivateAddressInAnyForm) {
+  for (const char* host :
+       {"127.0.0.1", "127.0.0.1.", "127.1", "0177.0.0.1", "0x7f000001", "0X7F.1", "2130706433",
+        "%31%32%37.0.0.1", "10.1.2.3", "2852039166", "0", "localhost", "LOCALHOST", "localhost.",
+        "a.localhost", "[::1]", "[::ffff:127.0.0.1]", "[::ffff:a9fe:a9fe]", "[64:ff9b::a00:1]"})
+    for (const std::string rest : {"", "/", ":8080/v1"})
+      EXPECT_TRUE(names_private_address("http://" + std::string(host) + rest)) << host;
+  for (const char* url :
+       {"https://8.8.8.8/", "https://134744072", "https://0x08080808", "https://[2606:4700::1111]",
+        "https://[::ffff:8.8.8.8]/", "https://example.com", "https://localhost.example.com",
+        "localhost:5000/image", "debian:12", "10.0.0.1", "", "no"})
+    EXPECT_FALSE(names_private_address(url)) << url;
+}
+
 }  // namespace
 }  // namespace sandgate

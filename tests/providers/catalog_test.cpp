@@ -32,6 +32,21 @@ TEST(Catalog, MistakesOfARowHavePaths) {
   EXPECT_EQ(problems_of(good, {{"api_key", "a\r\nb"}}), Paths{"/credentials/api_key"});
 }
 
+// Whichever kind it is, and whatever its setting is called.
+TEST(Catalog, PrivateUrlsInATenantsSettingsHavePaths) {
+  Problems problems;
+  refuse_private_urls({{"api_url", "http://0x7f000001/"},
+                       {"control_url", "https://control.example.com"},
+                       {"creates_per_minute", 10},
+                       {"sandbox_url", "https://[::ffff:169.254.169.254]:8443"},
+                       {"url", "http://2130706433/"}},
+                      problems);
+  std::vector<std::string> paths;
+  for (const auto& field : problems.fields()) paths.push_back(field.path);
+  EXPECT_EQ(paths, (std::vector<std::string>{"/settings/api_url", "/settings/sandbox_url",
+                                             "/settings/url"}));
+}
+
 // A deployment that fixes the network says so in the words of profiles, whichever kind it is.
 TEST(Catalog, AFixedNetworkHasTheSameWordsEverywhere) {
   const auto complaint = [](const ProviderKind& kind, const char* word) -> std::string {
