@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -90,28 +91,52 @@ Error not_all_written(const fs::path& target) {
   return {ErrorCode::quota_exceeded, "cannot write all of " + target.string()};
 }
 
+// The mode of a downloaded file, which its entry in a header tells; empty without one.
+std::optional<fs::perms> permissions_from(const Reply& reply) {
+  const auto entry = reply.headers.find("x-sandgate-entry");
+  if (entry == reply.headers.end()) return std::nullopt;
+  const std::string digits = cell(Json::parse(entry->second, nullptr, false), "/mode");
+  unsigned bits = 0;
+  const char* const end = digits.data() + digits.size();
+  if (std::from_chars(digits.data(), end, bits, 8).ptr != end || digits.empty())
+    return std::nullopt;
+  return static_cast<fs::perms>(bits) & fs::perms::all;
+}
+
+// Its mode is told when it is complete, so until then only its owner may read it.
+std::ofstream open_private(const fs::path& path) {
+  const mode_t before = ::umask(077);
+  std::ofstream file(path, std::ios::binary | std::ios::trunc);
+  ::umask(before);
+  return file;
+}
+
 void download_file(const Context& context, const Client& client, const CopyPath& source,
                    const Json& entry, const fs::path& target) {
   // Written to a temporary file and renamed, so that a broken copy never looks complete.
   const fs::path partial = target.string() + ".sandgate-partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  std::ofstream file = open_private(partial);
   if (!file) throw Error(ErrorCode::invalid, "cannot write " + target.string());
   Progress progress(context.console(), target.filename().string(),
                     entry.value("size", uint64_t{0}));
+  Reply reply;
   try {
-    client.call({.path = files_path(source),
-                 .download =
-                     [&](std::string_view bytes) {
-                       file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-                       if (!file) throw not_all_written(target);
-                     },
-                 .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
+    reply = client.call(
+        {.path = files_path(source),
+         .download =
+             [&](std::string_view bytes) {
+               file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+               if (!file) throw not_all_written(target);
+             },
+         .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
     file.close();
     if (!file) throw not_all_written(target);
   } catch (const Error&) {
     fs::remove(partial);
     throw;
   }
+  std::error_code unsupported;  // by the file system, which then has modes of its own
+  if (const auto mode = permissions_from(reply)) fs::permissions(partial, *mode, unsupported);
   fs::rename(partial, target);
 }
 

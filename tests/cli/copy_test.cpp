@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <sstream>
 
 #include "gateway/core/ids.hpp"
@@ -64,6 +65,27 @@ TEST(Copy, StandardInputBecomesAFile) {
   EXPECT_EQ(server.requests[0].method, "PUT");
   EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");
   EXPECT_EQ(server.requests[0].body, bytes);
+}
+
+// As a directory's files do. An account's rights are not copied with them.
+TEST(Copy, ADownloadedFileKeepsItsPermissions) {
+  const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  for (const auto& [mode, wanted] : std::map<std::string, unsigned>{
+           {"0755", 0755}, {"0600", 0600}, {"0444", 0444}, {"6777", 0777}, {"04x", 0600}}) {
+    // What stat says of a symbolic link is not what it leads to.
+    ScriptedServer server([&](const auto& request) {
+      if (request.target.find("/stat?") != std::string::npos)
+        return ScriptedServer::json(200, R"({"type":"symlink","mode":"0777"})");
+      return "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nX-Sandgate-Entry: {\"mode\":\"" + mode +
+             "\"}\r\nConnection: close\r\n\r\nhi";
+    });
+    const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), target.c_str()});
+    EXPECT_EQ(told.exit_code, 0);
+    EXPECT_EQ(std::filesystem::status(target).permissions(),
+              static_cast<std::filesystem::perms>(wanted))
+        << mode;
+    std::filesystem::remove(target);
+  }
 }
 
 // As cp does.
