@@ -13,12 +13,18 @@ from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
-sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("faults", "support", "vendors")]
+sys.path[:0] = [os.path.join(ROOT, "tests", folder) for folder in ("api", "faults", "support", "vendors")]
 sys.dont_write_bytecode = True
 
 from cases import wait_until  # noqa: E402
 from deployments import VENDORS, Fake  # noqa: E402
 from server import Server, ensure_image  # noqa: E402
+
+try:
+    from contract import Contract
+except ImportError as missing:
+    print(f"skipped: {missing} (Debian: python3-yaml python3-jsonschema)")
+    sys.exit(77)
 
 KEY = "key-of-the-extension"
 CONTROLS = ["network_allow", "cpu_limit", "memory_limit", "process_limit", "disk_limit"]
@@ -68,6 +74,13 @@ def run_program(server, key):
     return json.loads(done.stdout)
 
 
+def check_document(contract, client, box):
+    path = f"/v1/sandboxes/{box}"
+    answer = client.call("GET", path)
+    wrong = contract.problems("GET", path, answer.status, answer.headers, answer.body)
+    assert not wrong, (wrong, answer.body)
+
+
 def usage_of(server, tenant, box):
     lines = server.operator().call("GET", f"/v1/usage/export?format=json&tenant={tenant}").body.splitlines()
     return [line for line in map(json.loads, lines) if line["sandbox"] == box]
@@ -112,12 +125,15 @@ def main():
         for name, deployment in backends.items():
             server.operator().ok("PUT", f"/v1/deployments/{name}", deployment)
         prices = set_prices(server, kinds)
+        contract = Contract(os.path.join(ROOT, "docs", "openapi.yaml"))
         seen, charged = {}, {}
         for name, kind in kinds.items():
             verbs = wait_until(lambda: offered(server, name), 30, f"{name} tells what it can do")
             server.profile("swap", **PROFILE, images=images, placement={"only": [name]})
             run = run_program(server, client.key)
-            charged[name] = check_usage(usage_of(server, tenant, run.pop("sandbox")), name, kind, prices)
+            box = run.pop("sandbox")
+            check_document(contract, client, box)
+            charged[name] = check_usage(usage_of(server, tenant, box), name, kind, prices)
             kept = run.pop("restored")
             assert kept is (True if "snapshot" in verbs else None), (name, kept, verbs)
             seen[name] = run
