@@ -2,6 +2,7 @@
 
 #include "providers/e2b/e2b_process.hpp"
 #include "providers/fixed_end.hpp"
+#include "providers/fixed_resources.hpp"
 #include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
@@ -54,6 +55,11 @@ Descriptor E2bProvider::descriptor() const {
           .notes = {"sizes belong to the template; limits tell them",
                     "the default account may use sudo"},
           .bills_paused_memory = false};
+}
+
+// The size belongs to the template.
+Resources E2bProvider::granted(const Resources& asked) const {
+  return fixed_resources(settings_.limits, asked);
 }
 
 BackendSandbox E2bProvider::to_sandbox(const Json& document) const {

@@ -27,6 +27,7 @@ class E2bProvider : public ShellProvider {
   E2bProvider(HttpClient& http, asio::any_io_executor executor, E2bSettings settings);
 
   Descriptor descriptor() const override;
+  Resources granted(const Resources& asked) const override;
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;

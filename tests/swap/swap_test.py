@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+from datetime import datetime
 from decimal import Decimal
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -32,6 +33,8 @@ OWN_SERVER = [os.path.join(ROOT, "docs", "extension", "example.py"), "--until-eo
               *(word for name in CONTROLS for word in ("--control", name))]
 # Meters of backends that measure; those of size and time are everywhere the same.
 MEASURED = {"active_cpu_second", "egress_gib"}
+# What a vendor gives whatever is asked for.
+ONLY_SIZES = {"e2b": {"vcpu_second": 2, "memory_gib_second": Decimal("0.5"), "disk_gib_second": 10}}
 PROFILE = {"isolation": "process", "resources": {"vcpu": 1, "memory_mib": 256, "disk_gib": 1},
            "network": {"default": "allow"}, "requires": ["exec", "files"]}
 
@@ -86,6 +89,11 @@ def usage_of(server, tenant, box):
     return [line for line in map(json.loads, lines) if line["sandbox"] == box]
 
 
+def seconds_of(line):
+    begin, end = (datetime.fromisoformat(line[name].replace("Z", "+00:00")) for name in ("interval_start", "interval_end"))
+    return Decimal((end - begin).total_seconds())
+
+
 def check_usage(lines, name, kind, prices):
     """What remains of the lines when deployment, price and time are taken away."""
     assert lines and all((line["deployment"], line["provider"]) == (name, kind) for line in lines), lines
@@ -94,6 +102,8 @@ def check_usage(lines, name, kind, prices):
         assert line["charge"] == line["cost"], line
         if line["meter"] == "vcpu_second":
             assert Decimal(line["cost"]) == prices[name] * Decimal(line["quantity"]), line
+        size = ONLY_SIZES.get(kind, {}).get(line["meter"])
+        assert size is None or abs(Decimal(line["quantity"]) - size * seconds_of(line)) < Decimal("0.001"), line
     return sorted({(line["meter"], line["profile"], line["currency"]) for line in lines})
 
 

@@ -49,6 +49,7 @@ TEST_P(Sizes, OfAVendorWithOneAreAllOfIt) {
   const std::map<std::string, Resources> only{{"agentcore", {2000, 8192, 2}},
                                               {"agentcore_runtime", {2000, 8192, 2}},
                                               {"cloudflare", {500, 4096, 8}},
+                                              {"e2b", {2000, 512, 10}},
                                               {"sprites", {8000, 512, 100}}};
   const auto found = only.find(GetParam().name);
   if (found == only.end()) return;
