@@ -100,7 +100,8 @@ std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& te
   return in_their_windows(tx, rows, at);
 }
 
-std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time at) {
+std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant,
+                                 std::optional<Time> at) {
   // One statement, hence one snapshot: no booking is seen in one of the sums alone.
   static const std::string kSql =
       "SELECT " + std::string(kBudgetColumns) +
@@ -114,7 +115,7 @@ std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time
       " LATERAL (SELECT coalesce(b.window_end <= $2::timestamptz, false) AS past) w"
       " WHERE b.tenant = $1) b ORDER BY name COLLATE \"C\"";
   std::vector<Budget> budgets;
-  for (const auto& row : tx.exec_params(kSql, tenant, to_rfc3339(at)))
+  for (const auto& row : run_prepared(tx, kSql, tenant, optional_rfc3339(at).value_or("now")))
     budgets.push_back(budget_from(row));
   return budgets;
 }

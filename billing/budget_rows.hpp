@@ -42,8 +42,9 @@ LockedBudgets lock_tenant_budgets(pqxx::work& tx, const std::string& tenant, con
 // Locks the budgets of the tenants and advances their windows (never back) to the one that contains
 // `at`. A new window starts with the usage already booked in it.
 std::vector<Budget> lock_budgets(pqxx::work& tx, const std::set<std::string>& tenants, Time at);
-// A tenant's budgets by name, as lock_budgets() would return them, without a lock.
-std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, Time at);
+// A tenant's budgets by name, as lock_budgets() would return them, without a lock. Empty `at`: when
+// the transaction began.
+std::vector<Budget> read_budgets(pqxx::work& tx, const std::string& tenant, std::optional<Time> at);
 // Stores spent, reserved, alerted and told_exceeded.
 void update_budgets(pqxx::work& tx, const std::vector<Budget>& budgets);
 // Inserts events for the thresholds crossed, and updates the budgets in memory only.
@@ -68,6 +69,14 @@ struct ReservationDelta {
 std::optional<bool> try_fast_reserve(pqxx::work& tx, const Reservation& reservation,
                                      std::chrono::microseconds covers, std::chrono::seconds lives,
                                      const Clock* clock);
+
+// Fast path after a create was placed where it costs what was reserved: sets the reservation's
+// times, as try_fast_reserve() does, without the lock of its budgets, whose money stays as it is.
+// False: it differs from `reservation` in rate, currency or money, or is to be repriced; nothing
+// was done.
+bool try_fast_adjust(pqxx::work& tx, const Reservation& reservation,
+                     std::chrono::microseconds covers, std::chrono::seconds lives,
+                     const Clock* clock);
 
 // Each of these also applies `delta` to the budgets, in the same statement.
 void insert_reservation(pqxx::work& tx, const Reservation& reservation,

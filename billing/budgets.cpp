@@ -131,9 +131,36 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
   update_reservations(tx, one, delta_of(budgets, reservation, more));
 }
 
+// Throws unless each of the budgets, which apply, can pay for the reservation. One that needs no
+// currency gets the budgets'.
+void check_funds(const std::vector<Budget>& budgets, const PlannedSpending& planned,
+                 Reservation& reservation) {
+  // Zero is the same in every currency.
+  const bool is_free = reservation.held.is_zero() && reservation.charge_per_hour.is_zero();
+  const bool may_cost = !is_free || !planned.other_currencies.empty();  // its bytes, for example
+  if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
+  for (const Budget& budget : budgets) {
+    for (const std::string& other : planned.other_currencies)
+      if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
+    const bool can_limit = is_free || budget.currency == reservation.currency;
+    const bool has_room = budget.remaining() >= reservation.held && budget.remaining() > Decimal();
+    if (!can_limit || (may_cost && !has_room))
+      throw exceeded(budget, {reservation.held, reservation.currency});
+  }
+}
+
 }  // namespace
 
+void Budgets::check_committed(pqxx::work& tx, const PlannedSpending& planned) const {
+  const auto at = clock_ ? std::optional(clock_->now()) : std::nullopt;
+  auto budgets = read_budgets(tx, planned.tenant.value, at);
+  keep_those_for(budgets, planned.subject);
+  Reservation reservation = reservation_of(planned);
+  if (!budgets.empty()) check_funds(budgets, planned, reservation);
+}
+
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
+  if (planned.is_crowded) check_committed(tx, planned);
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const Reservation reservation = reservation_of(planned);
     const auto covers = time_of(planned, reservation.charge_per_hour);
@@ -169,18 +196,7 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
   auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
-  // Zero is the same in every currency.
-  const bool is_free = reservation.held.is_zero() && reservation.charge_per_hour.is_zero();
-  const bool may_cost = !is_free || !planned.other_currencies.empty();  // its bytes, for example
-  if (is_free || !planned.charge_per_hour) reservation.currency = budgets[0].currency;
-  for (const Budget& budget : budgets) {
-    for (const std::string& other : planned.other_currencies)
-      if (other != budget.currency) throw exceeded(budget, {Decimal(), other});
-    const bool can_limit = is_free || budget.currency == reservation.currency;
-    const bool has_room = budget.remaining() >= reservation.held && budget.remaining() > Decimal();
-    if (!can_limit || (may_cost && !has_room))
-      throw exceeded(budget, {reservation.held, reservation.currency});
-  }
+  check_funds(budgets, planned, reservation);
   reservation.covered_until = at + covers;
   reservation.ends_at = at + planned.ttl;
   insert_reservation(tx, reservation, delta_of(budgets, reservation, reservation.held));
@@ -188,6 +204,12 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
+  if (planned.charge_per_hour && planned.most) {
+    const Reservation same = reservation_of(planned);
+    const auto whole = time_of(planned, same.charge_per_hour);
+    const auto covers = std::min(lasts(same.paid(), same.charge_per_hour), whole);
+    if (try_fast_adjust(tx, same, covers, planned.ttl, clock_)) return;
+  }
   const auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   if (budgets.empty()) return;
   auto found = lock_reservations(tx, {planned.sandbox.value});

@@ -21,6 +21,7 @@ struct PlannedSpending {
   // its planned time, else by the rate. Used by reserve() and adjust().
   std::optional<RunCharge> most;
   std::set<std::string> other_currencies;  // that may be charged as well; used as `subject` is
+  bool is_crowded = false;  // reserve() meets others of the tenant; see there
 };
 
 // A sandbox to stop because its budget has no money left.
@@ -52,7 +53,8 @@ class Budgets {
   // Reserves money for a new sandbox, in the transaction that writes its intention. Returns false
   // when no budget applies. Throws Error(budget_exceeded) with details {budget, amount, currency,
   // spent, reserved, remaining, needed}, also when a charge may be in another currency than a
-  // budget.
+  // budget. With `is_crowded` it first looks at the budgets without their lock, for which others
+  // wait, and refuses what the committed rows have no money for.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // Makes the reservation of a paused sandbox one for running again, in the transaction that writes
   // that intention: whatever is held for it counts as free. Throws as reserve() does.
@@ -82,6 +84,8 @@ class Budgets {
  private:
   // reserve() without its fast path, and without looking after what runs first.
   bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
+  // Throws budget_exceeded where the committed rows show it; takes no lock.
+  void check_committed(pqxx::work& tx, const PlannedSpending& planned) const;
 
   // What came of some of a tenant's reservations that run out.
   struct Page {

@@ -9,7 +9,8 @@ PlannedSpending BudgetGuard::planned(const SandboxRecord& sandbox, const Planned
           .ttl = std::chrono::seconds(sandbox.ttl_seconds),
           .subject = {sandbox.profile, sandbox.key, sandbox.metadata},
           .most = charge.most,
-          .other_currencies = charge.other_currencies};
+          .other_currencies = charge.other_currencies,
+          .is_crowded = charge.is_crowded};
 }
 
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,

@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::chrono::seconds kLateKillPatience{10};
 constexpr int kKeepTries = 4;
+// Creates of one tenant use at most this part of the connections.
+constexpr size_t kShareOfTenant = 2;
 constexpr std::chrono::milliseconds kKeepPause{250};
 
 SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
@@ -97,16 +99,25 @@ bool Creation::drop_unaffordable(const Error& refusal) {
   return true;
 }
 
+Task<std::shared_ptr<void>> Creation::turn(CreateQueue::Step step) {
+  const size_t most = std::max<size_t>(1, parts_.database.options().connections / kShareOfTenant);
+  auto entering = parts_.create_queue->enter(order_.tenant, step, most);
+  auto turn = co_await std::move(entering);
+  is_crowded_ = turn.is_crowded;
+  co_return std::move(turn.token);
+}
+
 Task<void> Creation::write_intention() {
-  // The transaction may run after the caller gave up, so it shares ownership of this object.
-  auto write = [self = shared_from_this()](pqxx::work& tx) {
-    // The later commit of the running row, which is durable, makes this one durable too.
-    if (orphans_are_free(self->decision_)) commit_asynchronously(tx);
-    SandboxRecord intention = self->record_;
-    self->reserved_ = self->write_row(tx, self->decision_, intention);
-  };
   while (!has_intention_) {
-    const auto outcome = co_await attempt(parts_.database.run(write));
+    auto token = co_await turn(CreateQueue::Step::begin);
+    // The transaction may run after the caller gave up, so it shares ownership of this object.
+    auto write = [self = shared_from_this(), token = std::move(token)](pqxx::work& tx) {
+      // The later commit of the running row, which is durable, makes this one durable too.
+      if (orphans_are_free(self->decision_)) commit_asynchronously(tx);
+      SandboxRecord intention = self->record_;
+      self->reserved_ = self->write_row(tx, self->decision_, intention);
+    };
+    const auto outcome = co_await attempt(parts_.database.run(std::move(write)));
     const auto* refusal = std::get_if<Error>(&outcome);
     if (refusal && !drop_unaffordable(*refusal)) throw *refusal;
     has_intention_ = !refusal;

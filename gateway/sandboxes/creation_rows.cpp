@@ -67,8 +67,9 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   lock_candidates(tx, decision);
   claim_scope(tx, order_.tenant, order_.scope_key);
   check_create_limits(tx, order_.tenant, record_.resources);
-  const bool reserved =
-      parts_.spend.reserve(tx, record_, highest_charge(parts_, decision, record_));
+  PlannedCharge charge = highest_charge(parts_, decision, record_);
+  charge.is_crowded = is_crowded_;
+  const bool reserved = parts_.spend.reserve(tx, record_, charge);
   const auto inserted = sandbox_rows::insert(tx, record, new_row(decision, record));
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
@@ -175,7 +176,8 @@ Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
     const bool in_time = parts_.clock.now() < until;
     if (in_time) parts_.optimistic_creates->note_limits(order_.tenant);
   }
-  auto work = [self = shared_from_this(), placed](pqxx::work& tx) {
+  auto token = co_await turn(CreateQueue::Step::finish);
+  auto work = [self = shared_from_this(), placed, token = std::move(token)](pqxx::work& tx) {
     return self->write_placed(tx, placed);
   };
   auto writing = parts_.database.run(std::move(work));

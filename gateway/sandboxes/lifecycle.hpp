@@ -12,6 +12,7 @@
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/backend_first_ends.hpp"
 #include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/create_queue.hpp"
 #include "gateway/sandboxes/installation.hpp"
 #include "gateway/sandboxes/optimistic_create_limiter.hpp"
 #include "gateway/sandboxes/outage_journal.hpp"
@@ -54,6 +55,7 @@ class Lifecycle {
     std::shared_ptr<Installation> installation = std::make_shared<Installation>();
     std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
         std::make_shared<OptimisticCreateLimiter>();
+    std::shared_ptr<CreateQueue> create_queue = std::make_shared<CreateQueue>();
   };
   explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
 

@@ -14,6 +14,7 @@ struct PlannedCharge {
   std::optional<Money> per_hour;  // empty: price unknown
   std::optional<RunCharge> most;  // maximum of a new run, in that currency
   std::set<std::string> other_currencies;  // of further charges
+  bool is_crowded = false;  // of a create: others of the tenant are under way
 };
 
 // Interface to budgets, called inside the transactions that start and end spending.
