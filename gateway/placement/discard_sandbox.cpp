@@ -4,18 +4,21 @@
 
 namespace sandgate {
 
-Task<void> discard_sandbox(DeploymentPtr deployment, std::string backend_id,
-                           std::string sandbox_id) {
-  const auto found = co_await deployment->backend->find(backend_id);
-  if (found && found->sandbox_id != sandbox_id) {
-    log::error("a backend answered a create with somebody else's sandbox",
-               {{"sandbox", sandbox_id},
-                {"deployment", deployment->name},
-                {"backend_id", backend_id},
-                {"carries", found->sandbox_id}});
-    co_return;
-  }
-  co_await deployment->backend->kill(backend_id);
+Task<bool> is_of_another_create(UnwantedSandbox unwanted) {
+  const BackendSandbox& made = unwanted.sandbox;
+  const auto found = co_await unwanted.deployment->backend->find(made.backend_id);
+  if (!found || found->sandbox_id == made.sandbox_id) co_return false;
+  log::error("a backend answered a create with somebody else's sandbox",
+             {{"sandbox", made.sandbox_id},
+              {"deployment", unwanted.deployment->name},
+              {"backend_id", made.backend_id},
+              {"carries", found->sandbox_id}});
+  co_return true;
+}
+
+Task<void> discard_sandbox(UnwantedSandbox unwanted) {
+  const bool is_anothers = co_await is_of_another_create(unwanted);
+  if (!is_anothers) co_await unwanted.deployment->backend->kill(unwanted.sandbox.backend_id);
 }
 
 }  // namespace sandgate

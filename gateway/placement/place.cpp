@@ -26,10 +26,12 @@ bool can_fail_over(ErrorCode code) {
   }
 }
 
-Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board) {
+Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board,
+                      DiscardSandbox discard) {
   const asio::any_io_executor executor = co_await asio::this_coro::executor;
   auto strand = asio::make_strand(executor);
-  auto race = std::make_shared<Race>(strand, std::move(decision), std::move(spec), board);
+  auto race = std::make_shared<Race>(strand, std::move(decision), std::move(spec), board,
+                                     std::move(discard));
   auto work = [race]() -> Task<Placement> { return race->run(); };
   co_return co_await asio::co_spawn(strand, std::move(work), asio::use_awaitable);
 }

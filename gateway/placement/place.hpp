@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "gateway/placement/decision.hpp"
+#include "gateway/placement/discard_sandbox.hpp"
 #include "gateway/placement/health_board.hpp"
 
 namespace sandgate {
@@ -26,9 +27,11 @@ bool can_fail_over(ErrorCode code);
 
 // Creates on the first candidate by rank that accepts. Each attempt is limited by its deployment's
 // deadline, all together by fallback.deadline_ms. With hedge_after_ms the next candidate starts
-// while the previous one is tried; late sandboxes are killed. Image and ttl of `spec` are set per
-// deployment. `board` must outlive attempts that are still under way on return.
-Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board);
+// while the previous one is tried; late sandboxes are discarded. Image and ttl of `spec` are set
+// per deployment. `board`, and what `discard` uses, must outlive attempts that are still under way
+// on return.
+Task<Placement> place(Decision decision, CreateSpec spec, HealthBoard& board,
+                      DiscardSandbox discard = discard_sandbox);
 
 // Names of the deployments that place() may try, in order, for the intention's row.
 std::vector<std::string> planned(const Decision& decision);

@@ -5,7 +5,6 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/placement/backend_failure.hpp"
-#include "gateway/placement/discard_sandbox.hpp"
 
 namespace sandgate {
 namespace {
@@ -50,12 +49,13 @@ std::chrono::milliseconds since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 Race::Race(asio::strand<asio::any_io_executor> strand, Decision decision, CreateSpec spec,
-           HealthBoard& board)
+           HealthBoard& board, DiscardSandbox discard)
     : strand_(strand),
       decision_(std::move(decision)),
       eligible_(decision_.eligible()),
       spec_(std::move(spec)),
       board_(board),
+      discard_(std::move(discard)),
       wake_(strand_) {
   const auto& fallback = decision_.requirements.placement.fallback;
   deadline_ = Steady::now() + std::chrono::milliseconds(fallback.deadline_ms);
@@ -165,7 +165,7 @@ void Race::arrived(const FlightPtr& flight, Result result) {
 }
 
 Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
-  kill_late(flight.deployment, made.backend_id);
+  discard(flight, made);
   return Error(ErrorCode::unavailable,
                "the backend provided another isolation or region than was asked for");
 }
@@ -176,7 +176,7 @@ void Race::arrived_late(Flight& flight, const Result& result) {
   const auto* made = std::get_if<BackendSandbox>(&result);
   if (flight.undecided && made) board_.succeeded(flight.deployment->key(), since(flight.started));
   if (flight.undecided && !made) learn(flight, std::get<Error>(result));
-  if (made) kill_late(flight.deployment, made->backend_id);
+  if (made) discard(flight, *made);
 }
 
 void Race::learn(Flight& flight, const Error& error) {
@@ -203,7 +203,7 @@ void Race::record(const FlightPtr& flight) {
   const auto& made = std::get<BackendSandbox>(*flight->result);
   if (placement_.placed) {
     attempt.outcome = AttemptOutcome::lost_race;
-    return kill_late(flight->deployment, made.backend_id);
+    return discard(*flight, made);
   }
   attempt.outcome = AttemptOutcome::created;
   placement_.placed = Placed{flight->deployment, made};
@@ -233,14 +233,16 @@ void Race::give_up_overdue(Steady::time_point now) {
   }
 }
 
-void Race::kill_late(const DeploymentPtr& deployment, std::string backend_id) {
-  auto work = [deployment, backend_id = std::move(backend_id),
-               ours = spec_.sandbox_id]() -> Task<void> {
-    auto ending = discard_sandbox(deployment, backend_id, ours);
+void Race::discard(const Flight& flight, const BackendSandbox& made) {
+  UnwantedSandbox unwanted{flight.deployment, made, spec_.resources, flight.started};
+  unwanted.sandbox.sandbox_id = spec_.sandbox_id;
+  auto work = [discard = discard_, unwanted = std::move(unwanted)]() -> Task<void> {
+    auto ending = discard(unwanted);
     const auto outcome = co_await attempt_within(kKillPatience, std::move(ending));
     // The reaper kills what this does not.
     if (std::holds_alternative<Error>(outcome))
-      log::warn("a late sandbox was not killed at once", {{"deployment", deployment->name}});
+      log::warn("a late sandbox was not killed at once",
+                {{"deployment", unwanted.deployment->name}});
   };
   asio::co_spawn(strand_, std::move(work), asio::detached);
 }

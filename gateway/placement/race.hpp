@@ -11,7 +11,7 @@ namespace sandgate {
 class Race : public std::enable_shared_from_this<Race> {
  public:
   Race(asio::strand<asio::any_io_executor> strand, Decision decision, CreateSpec spec,
-       HealthBoard& board);
+       HealthBoard& board, DiscardSandbox discard);
 
   Task<Placement> run();  // once, on the strand
 
@@ -41,7 +41,7 @@ class Race : public std::enable_shared_from_this<Race> {
   void arrived_late(Flight& flight, const Result& result);
   // Kills a sandbox with the wrong isolation or region; returns the failure to record.
   Result refused(const Flight& flight, const BackendSandbox& made);
-  void kill_late(const DeploymentPtr& deployment, std::string backend_id);
+  void discard(const Flight& flight, const BackendSandbox& made);  // in parallel to the race
 
   // Results.
   void record(const FlightPtr& flight);  // a result that has arrived; no effect without one
@@ -61,6 +61,7 @@ class Race : public std::enable_shared_from_this<Race> {
   const size_t eligible_;  // of its candidates, before any attempt
   CreateSpec spec_;
   HealthBoard& board_;
+  const DiscardSandbox discard_;
   asio::steady_timer wake_;
   Steady::time_point deadline_;
   std::vector<FlightPtr> flights_;

@@ -6,7 +6,6 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/placement/discard_sandbox.hpp"
 #include "gateway/placement/rank.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"
 
@@ -136,7 +135,8 @@ Task<SandboxRecord> Creation::run() {
     CreateSpec wanted = spec();
     if (optimistic && decision_.attempts.empty())
       speculative_ = try_speculative_insert(wanted, executor);
-    Placement placement = co_await place(std::move(open), std::move(wanted), parts_.board);
+    auto placing = place(std::move(open), std::move(wanted), parts_.board, parts_.discard);
+    Placement placement = co_await std::move(placing);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
     if (speculative_) speculative_->answer(placement.placed);
@@ -254,7 +254,9 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
     co_await attempt(std::move(remembering));
     parts_.cache.invalidate(record_.id);
   }
-  auto ending = discard_sandbox(placed.deployment, placed.sandbox.backend_id, record_.id.value);
+  UnwantedSandbox unwanted{placed.deployment, placed.sandbox, record_.resources, placing_since_};
+  unwanted.sandbox.sandbox_id = record_.id.value;
+  auto ending = discard_sandbox(std::move(unwanted));
   const auto ended = co_await attempt_within(kLateKillPatience, std::move(ending));
   const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.

@@ -48,6 +48,12 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 
 }  // namespace
 
+Lifecycle::Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {
+  parts_.discard = [this](UnwantedSandbox unwanted) {
+    return discard_at_a_loss(*this, std::move(unwanted));
+  };
+}
+
 bool is_elsewhere(const std::string& id, const std::string& backend_id, const Descriptor& here) {
   const std::string somewhere = id + "@";
   return !here.machine.empty() && backend_id.starts_with(somewhere) &&

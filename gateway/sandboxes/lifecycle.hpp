@@ -56,8 +56,9 @@ class Lifecycle {
     std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
         std::make_shared<OptimisticCreateLimiter>();
     std::shared_ptr<CreateQueue> create_queue = std::make_shared<CreateQueue>();
+    DiscardSandbox discard;  // set by Lifecycle: see discard_at_a_loss()
   };
-  explicit Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {}
+  explicit Lifecycle(Parts parts);
 
   // Returns the placement decision for the order; creates nothing.
   Decision explain(const CreateOrder& order) const;

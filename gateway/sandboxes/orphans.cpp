@@ -47,6 +47,29 @@ Orphan orphan_of(pqxx::work& tx, const Deployment& deployment, const BackendSand
           .placed = record && is_placed_as(*record, deployment.provider, one.backend_id)};
 }
 
+// The vendor's clock is another one.
+Time made_at(const UnwantedSandbox& unwanted, Time now) {
+  const auto age = std::chrono::steady_clock::now() - unwanted.asked_at;
+  const Time asked_at = now - std::chrono::duration_cast<Time::duration>(age);
+  return std::clamp(unwanted.sandbox.created_at.value_or(asked_at), asked_at, now);
+}
+
+Orphan orphan_of(const UnwantedSandbox& unwanted, Time now) {
+  const Deployment& deployment = *unwanted.deployment;
+  const BackendSandbox& made = unwanted.sandbox;
+  return {.id = SandboxId{made.sandbox_id},
+          .backend_id = made.backend_id,
+          .deployment = deployment.name,
+          .provider = deployment.provider,
+          .region = made.region.empty() ? deployment.region() : made.region,
+          .resources = deployment.granted(unwanted.asked),
+          .since = made_at(unwanted, now)};
+}
+
+bool costs_us(const Deployment& deployment) {
+  return !deployment.tenant && deployment.descriptor.machine.empty();
+}
+
 Task<void> book_end(Lifecycle& lifecycle, DeploymentPtr deployment, std::string backend_id) {
   auto write = [&lifecycle, deployment, backend_id](pqxx::work& tx) {
     lifecycle.losses().end(tx, deployment->name, owner_of(*deployment), backend_id);
@@ -69,6 +92,28 @@ Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSa
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::not_found) throw *error;
   co_await book_end(lifecycle, deployment, orphan.backend_id);
+}
+
+Task<void> discard_at_a_loss(Lifecycle& lifecycle, UnwantedSandbox unwanted) {
+  const DeploymentPtr deployment = unwanted.deployment;
+  if (!costs_us(*deployment)) {
+    co_await discard_sandbox(std::move(unwanted));
+    co_return;
+  }
+  const bool is_anothers = co_await is_of_another_create(unwanted);
+  if (is_anothers) co_return;
+  const Time now = lifecycle.parts().clock.now();
+  auto note = [orphan = orphan_of(unwanted, now)](pqxx::work& tx) {
+    Losses::record_orphan(tx, orphan);
+  };
+  auto noting = lifecycle.parts().database.run(std::move(note));
+  const auto noted = co_await attempt(std::move(noting));
+  co_await deployment->backend->kill(unwanted.sandbox.backend_id);
+  if (std::holds_alternative<Error>(noted))
+    log::warn("the cost of a sandbox that was not kept is not booked",
+              {{"sandbox", unwanted.sandbox.sandbox_id}, {"deployment", deployment->name}});
+  else
+    co_await book_end(lifecycle, deployment, unwanted.sandbox.backend_id);
 }
 
 Task<void> book_ended_orphans(Lifecycle& lifecycle, DeploymentPtr deployment,

@@ -12,6 +12,11 @@ namespace sandgate {
 Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSandbox orphan,
                        Time seen);
 
+// Ends a sandbox that its create does not keep, as discard_sandbox() does, and books its cost as a
+// loss as of an orphan: from its creation, at the size that is granted. On our own machines and a
+// tenant's own deployments there is none. If the database does not answer, none is booked.
+Task<void> discard_at_a_loss(Lifecycle& lifecycle, UnwantedSandbox unwanted);
+
 // Books the losses of orphans that were noted before a crash and are gone from the backend since.
 Task<void> book_ended_orphans(Lifecycle& lifecycle, DeploymentPtr deployment,
                               std::set<std::string> listed);

@@ -4,7 +4,6 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/placement/discard_sandbox.hpp"
 #include "gateway/sandboxes/creation.hpp"
 
 namespace sandgate {
@@ -76,16 +75,21 @@ Task<void> Shadowing::place_run(Run& run) {
   CreateSpec spec = spec_of(run.order.request, run.id, run.order.tenant);
   spec.installation = parts_.installation->id();
   spec.forwarding_path = run.order.passed;
-  const Placement placement = co_await place(run.decision, std::move(spec), parts_.board);
+  const auto asked_at = std::chrono::steady_clock::now();
+  auto placing = place(run.decision, std::move(spec), parts_.board, parts_.discard);
+  const Placement placement = co_await std::move(placing);
   run.decision.attempts = placement.attempts;
   run.outcome = placement.placed ? "created" : "failed";
   if (!placement.placed) co_return;
-  const DeploymentPtr deployment = placement.placed->deployment;
-  run.decision.chosen = deployment->name;
-  auto ending = discard_sandbox(deployment, placement.placed->sandbox.backend_id, run.id.value);
+  UnwantedSandbox unwanted{placement.placed->deployment, placement.placed->sandbox,
+                           run.order.request.profile.resources, asked_at};
+  unwanted.sandbox.sandbox_id = run.id.value;
+  run.decision.chosen = unwanted.deployment->name;
+  auto ending = parts_.discard(unwanted);
   const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
   if (std::holds_alternative<Error>(ended))
-    log::warn("a shadow's sandbox was not killed at once", {{"deployment", deployment->name}});
+    log::warn("a shadow's sandbox was not killed at once",
+              {{"deployment", unwanted.deployment->name}});
 }
 
 size_t close_lost_shadows(pqxx::work& tx, std::chrono::milliseconds ahead) {

@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/shadowing.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -31,11 +33,33 @@ struct LossWorld : World {
                "   FROM loss_event) = coalesce(sum(debit) FILTER (WHERE account = 'loss'), 0)"
                " FROM ledger_entry") == "t";
   }
-  DeploymentPtr on_a() { return replica.deployments.find(tenant, "a"); }
-  size_t sweep() {
+  size_t sweep(const std::string& name = "a") {
     Reconciler reconciler(replica.lifecycle, {.every = 0ms, .orphan_age = 0ms});
-    return run(reconciler.reconcile(on_a()))->orphans_killed;
+    const auto deployment = replica.deployments.find(tenant, name);
+    return run(reconciler.reconcile(deployment))->orphans_killed;
   }
+  // What was booked of sandboxes on `deployment`: how many, and whether each had eight vCPU.
+  std::string booked_on(const std::string& deployment) {
+    return sql(
+        "SELECT count(DISTINCT backend_id) || ' ' || bool_and(quantity = 8 *"
+        " extract(epoch FROM interval_end - interval_start)) FROM loss_event"
+        " WHERE meter = 'vcpu_second' AND deployment = '" +
+        deployment + "'");
+  }
+};
+
+// A create on "a" has a shadow on "b", which gives eight vCPU.
+struct ShadowLoss : LossWorld {
+  ShadowLoss() { b->give({.milli_vcpu = 8000}); }
+  ~ShadowLoss() { replica.pool.join(); }
+  void follow() {
+    CreateOrder order = this->order();
+    order.shadow = ShadowOrder{.version = 4, .request = order.request};
+    order.shadow->request->profile.placement.order = {"b", "a"};
+    shadowing.follow(order, run(replica.lifecycle.create(order)).id);
+    EXPECT_TRUE(test::eventually([&] { return sql("SELECT outcome FROM shadow") == "created"; }));
+  }
+  Shadowing shadowing{replica.lifecycle};
 };
 
 TEST(Loss, IsWhatRunsOnWhileItsBackendDoesNotAnswer) {
@@ -159,6 +183,51 @@ TEST(Loss, OfAnOrphanIsBookedThoughItsKillerDied) {
   EXPECT_EQ(world.lost(), 0);
   EXPECT_EQ(world.sweep(), 0u);
   EXPECT_EQ(world.lost() / 10, 10);
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, IsWhatAShadowCosts) {
+  ShadowLoss world;
+  world.follow();
+  EXPECT_EQ(world.b->alive(), 0u);
+  EXPECT_EQ(world.booked_on("b"), "1 true") << "at the size that is granted";
+  EXPECT_EQ(world.sql("SELECT bool_and(l.sandbox = s.id) FROM loss_event l, shadow s"), "t");
+  const std::string booked = world.sql("SELECT count(*) FROM loss_event");
+  EXPECT_EQ(world.sweep("b"), 0u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), booked);
+  EXPECT_TRUE(world.books_balance());
+}
+
+// As if the gateway had died between the note and the end.
+TEST(Loss, OfAShadowThatWasNotEndedIsBookedOnceByWhoEndsIt) {
+  ShadowLoss world;
+  world.b->refuse_kills(true);
+  world.follow();
+  EXPECT_EQ(world.b->alive(), 1u);
+  EXPECT_EQ(world.sql("SELECT count(*) FROM loss_event"), "0");
+  world.sql("UPDATE orphan SET since = since - interval '100 seconds' RETURNING 1");
+  world.b->refuse_kills(false);
+  EXPECT_EQ(world.sweep("b"), 1u);
+  EXPECT_EQ(world.booked_on("b"), "1 true") << "as it was noted";
+  EXPECT_EQ(world.lost() / 80, 10);
+  EXPECT_EQ(world.sweep("b"), 0u);
+  EXPECT_EQ(world.lost() / 80, 10);
+  EXPECT_TRUE(world.books_balance());
+}
+
+TEST(Loss, IsWhatTheLoserOfAHedgeCosts) {
+  LossWorld world;
+  world.a->give({.milli_vcpu = 8000});
+  world.a->fail_creates(test::FakeProvider::Fault::slow, ErrorCode::unavailable, 300ms);
+  const auto hedged = [](Profile& profile) { profile.placement.fallback.hedge_after_ms = 20; };
+  const SandboxRecord box = world.create(hedged);
+  EXPECT_EQ(box.deployment, "b");
+  EXPECT_TRUE(test::eventually([&] { return world.booked_on("a") == "1 true"; }));
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_GE(world.lost(), 2) << "eight vCPU from the create on";
+  EXPECT_EQ(world.sql("SELECT DISTINCT sandbox FROM loss_event"), box.id.value);
+  EXPECT_EQ(world.sweep(), 0u);
+  EXPECT_TRUE(world.metered(box.id));
   EXPECT_TRUE(world.books_balance());
 }
 
