@@ -342,7 +342,9 @@ Task<void> Lifecycle::extend_at_backend(SandboxRecord record, int64_t ttl_second
     // So is the time that we add: ask again without it.
     if (refusal->code == ErrorCode::invalid && ttl > least) continue;
     auto translating = translate_refusal(record.tenant, record.id, *refusal);
-    const Error told = co_await std::move(translating);
+    Error told = co_await std::move(translating);
+    // That code tells of deployments for a create; here only one counts.
+    if (told.code == ErrorCode::no_capacity) told.code = ErrorCode::unavailable;
     throw told;
   }
 }

@@ -45,6 +45,15 @@ TEST_F(ExtendingWorld, ABackendIsToldNothingShorter) {
   EXPECT_GE(world.a->last_extension(), seconds(kLonger));
 }
 
+TEST_F(ExtendingWorld, AMachineWithoutRoomIsUnavailable) {
+  const SandboxRecord box = create(EndAction::kill);
+  world.a->fail_extends(ErrorCode::no_capacity);
+  EXPECT_EQ(code_of([&] { extend(box); }), ErrorCode::unavailable);
+  EXPECT_EQ(world.row(box.id).ttl_seconds, kTtl);
+  world.a->fail_extends(std::nullopt);
+  EXPECT_EQ(extend(box).ttl_seconds, kLonger);
+}
+
 TEST_F(ExtendingWorld, TheLastOfTwoExtendsIsWhatTheBackendHeardLast) {
   const SandboxRecord box = create(EndAction::kill);
   // One through another gateway, while this one's is under way.

@@ -41,6 +41,7 @@ class FakeProvider : public Provider {
   // Runs `happening` after the next pause, resume or extend took effect and before it returns.
   void once_changed(std::function<void()> happening);
   // Makes extend() throw Error(invalid) for longer times; 0: for none.
+  void fail_extends(std::optional<ErrorCode> code) { extend_fault_ = code; }
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
@@ -115,6 +116,7 @@ class FakeProvider : public Provider {
   Resources least_{0, 0, 0, 0};
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false};
   std::atomic<bool> hang_lists_{false}, refuse_lists_{false};
+  std::optional<ErrorCode> extend_fault_;
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};
   std::atomic<int> creates_{0}, kills_{0}, extensions_{0};
