@@ -101,13 +101,13 @@ class Agent {
   void rest() {
     if (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED) return;
     context_.loop.change(listener_watch_, 0);
-    context_.loop.at(std::chrono::steady_clock::now() + kPause,
+    context_.loop.at(context_.loop.now() + kPause,
                      [this] { context_.loop.change(listener_watch_, EPOLLIN); });
   }
 
   // Deferred: the connection's own functions are still on the stack.
   void bury(Connection* gone) {
-    context_.loop.at(std::chrono::steady_clock::now(), [this, gone] {
+    context_.loop.at(context_.loop.now(), [this, gone] {
       connections_.erase(gone);
       context_.loop.change(listener_watch_, EPOLLIN);
     });

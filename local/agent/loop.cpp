@@ -56,16 +56,16 @@ void Loop::cancel(Id timer) {
   timer_times_.erase(found);
 }
 
-int Loop::wait_ms() const {
+int Loop::wait_ms() {
   if (timers_.empty()) return -1;
-  const auto left = timers_.begin()->first.first - std::chrono::steady_clock::now();
+  const auto left = timers_.begin()->first.first - now();
   const auto ms = std::chrono::ceil<std::chrono::milliseconds>(left).count();
   return static_cast<int>(std::clamp<int64_t>(ms, 0, 60'000));
 }
 
 void Loop::fire_timers() {
-  const auto now = std::chrono::steady_clock::now();
-  while (!timers_.empty() && timers_.begin()->first.first <= now) {
+  const Instant time = now();
+  while (!timers_.empty() && timers_.begin()->first.first <= time) {
     auto timer = timers_.extract(timers_.begin());
     timer_times_.erase(timer.key().second);
     timer.mapped()();

@@ -6,15 +6,17 @@
 #include <memory>
 
 #include "local/agent/file.hpp"
+#include "local/agent/pausable_clock.hpp"
 
 namespace sandgate::agent {
 
-// A single-threaded epoll event loop with descriptor callbacks and timers.
+// A single-threaded epoll event loop with descriptor callbacks and timers. Its time stands still
+// while the sandbox is paused.
 class Loop {
  public:
   using Id = uint64_t;
   using Ready = std::function<void(uint32_t events)>;
-  using Instant = std::chrono::steady_clock::time_point;
+  using Instant = PausableClock::Instant;
 
   Loop();
 
@@ -24,6 +26,8 @@ class Loop {
   void change(Id id, uint32_t events);
   void drop(Id id);  // safe from inside any callback; unknown ids are ignored
 
+  PausableClock& clock() { return clock_; }
+  Instant now() { return clock_.now(); }
   Id at(Instant when, std::function<void()> call);
   void cancel(Id timer);  // unknown ids are ignored
 
@@ -37,9 +41,10 @@ class Loop {
     std::shared_ptr<Ready> ready;
   };
 
-  int wait_ms() const;
+  int wait_ms();
   void fire_timers();
 
+  PausableClock clock_;
   Fd epoll_;
   bool running_ = true;
   Id next_id_ = 1;

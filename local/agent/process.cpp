@@ -19,7 +19,6 @@ namespace {
 
 using std::chrono::duration_cast;
 using std::chrono::milliseconds;
-using std::chrono::steady_clock;
 using std::chrono::system_clock;
 
 constexpr size_t kRingBytes = 1024 * 1024, kLeastRing = 128 * 1024;
@@ -46,7 +45,7 @@ Process::Process(Loop& loop, ProcessSettings settings, Spawned child)
       settings_(std::move(settings)),
       child_(std::move(child)),
       ring_(kRingBytes),
-      started_(steady_clock::now()),
+      started_(loop_.now()),
       started_at_(system_clock::now()) {
   open_source(sources_[0], child_.out, 1);
   open_source(sources_[1], child_.err, 2);
@@ -202,7 +201,7 @@ void Process::resize(uint16_t cols, uint16_t rows) {
 void Process::reaped(int wait_status) {
   wait_status_ = wait_status;
   ended_at_ = system_clock::now();
-  duration_ = duration_cast<milliseconds>(steady_clock::now() - started_);
+  duration_ = duration_cast<milliseconds>(loop_.now() - started_);
   loop_.cancel(timer_);
   drop_input();
   for (Source& source : sources_) {
@@ -210,7 +209,7 @@ void Process::reaped(int wait_status) {
     if (source.open && ::ioctl(source.file->get(), FIONREAD, &waiting) == 0 && waiting > 0)
       source.owed = static_cast<size_t>(waiting);
   }
-  timer_ = loop_.at(steady_clock::now() + kGrace, [this] {
+  timer_ = loop_.at(loop_.now() + kGrace, [this] {
     grace_over_ = true;
     finish_if_drained();
   });

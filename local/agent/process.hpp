@@ -32,14 +32,14 @@ struct ProcessSettings {
   bool background = false;
   bool keep = false;  // keeps running when its client disconnects
   bool terminal = false;
-  std::chrono::milliseconds timeout{0};  // 0: none
+  std::chrono::milliseconds timeout{0};  // of the loop's time; 0: none
 };
 
 struct ProcessResult {
   int exit_code = 0;
   std::string signal;
   bool timed_out = false;
-  std::chrono::milliseconds duration{0};
+  std::chrono::milliseconds duration{0};  // of the loop's time
 };
 
 nlohmann::json to_json(const ProcessResult& result);
@@ -114,7 +114,7 @@ class Process {
   Loop::Id input_watch_ = 0, timer_ = 0;
   std::optional<int> wait_status_;
   bool timed_out_ = false, grace_over_ = false;
-  std::chrono::steady_clock::time_point started_;
+  Loop::Instant started_;
   std::chrono::system_clock::time_point started_at_, ended_at_;
   std::chrono::milliseconds duration_{0};
   std::optional<ProcessResult> result_;

@@ -78,8 +78,8 @@ ProcessSettings read_settings(ObjectReader& reader) {
 
 Spawned start(const SpawnSpec& spec, Context& context) {
   if (const auto first = std::exchange(context.preforked_child, nullptr))
-    if (auto child = first->start(spec)) return std::move(*child);
-  return spawn(spec, context.settings);
+    if (auto child = first->start(spec, context.loop.clock())) return std::move(*child);
+  return spawn(spec, context.settings, context.loop.clock());
 }
 
 }  // namespace

@@ -10,7 +10,6 @@
 
 #include "gateway/core/error.hpp"
 #include "local/agent/child.hpp"
-#include "local/agent/patience.hpp"
 #include "local/agent/pty.hpp"
 #include "local/agent/spawn_spec_codec.hpp"
 
@@ -61,14 +60,16 @@ pid_t fork_or_refuse() {
 }
 
 // Waits until the program runs or the child has reported the step that failed.
-void await_start(pid_t pid, const Fd& report) {
+void await_start(pid_t pid, const Fd& report, PausableClock& clock) {
   // The tenant may stop the child before its program runs, hence the time limit.
-  if (!is_readable_within(report.get(), kSetup)) refuse(pid, static_cast<char>(Step::terminal));
+  if (!clock.is_readable_within(report.get(), kSetup))
+    refuse(pid, static_cast<char>(Step::terminal));
   char step = 0;
   if (::read(report.get(), &step, 1) == 1) refuse(pid, step);
 }
 
-pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, ChildEnds ends) {
+pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, ChildEnds ends,
+                 PausableClock& clock) {
   Pipe report = make_pipe();
   ends.report = report.write.get();
   const pid_t pid = fork_or_refuse();
@@ -77,7 +78,7 @@ pid_t fork_child(const SpawnSpec& spec, const AgentSettings& settings, ChildEnds
     run_program(spec, settings);
   }
   report.write.reset();
-  await_start(pid, report.read);
+  await_start(pid, report.read, clock);
   return pid;
 }
 
@@ -102,20 +103,20 @@ void unblock_signals() {
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
 }
 
-Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings) {
+Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings, PausableClock& clock) {
   if (spec.terminal) {
     Spawned child;
     Terminal terminal =
         open_terminal(spec.terminal->first, spec.terminal->second, spec.identity.uid);
     const int slave = terminal.slave.get();
-    child.pid = fork_child(spec, settings, {slave, slave, slave, -1, /*terminal=*/true});
+    child.pid = fork_child(spec, settings, {slave, slave, slave, -1, /*terminal=*/true}, clock);
     child.in = Fd(::fcntl(terminal.master.get(), F_DUPFD_CLOEXEC, 3));
     child.out = std::move(terminal.master);
     return child;
   }
   StandardPipes pipes;
   const ChildEnds ends{pipes.in.read.get(), pipes.out.write.get(), pipes.err.write.get(), -1};
-  return pipes.agents_ends(fork_child(spec, settings, ends));
+  return pipes.agents_ends(fork_child(spec, settings, ends, clock));
 }
 
 PreforkedChild::PreforkedChild(const AgentSettings& settings) {
@@ -141,15 +142,15 @@ PreforkedChild::~PreforkedChild() {
 
 // Without the word that it took the spec, an end of the report would not tell its start from its
 // death.
-std::optional<Spawned> PreforkedChild::start(const SpawnSpec& spec) {
+std::optional<Spawned> PreforkedChild::start(const SpawnSpec& spec, PausableClock& clock) {
   if (child_.pid < 0 || spec.terminal || !write_all(spec_pipe_, encode(spec))) return std::nullopt;
   spec_pipe_.reset();
   char word = 0;
-  if (!is_readable_within(report_.get(), kSetup) || ::read(report_.get(), &word, 1) != 1 ||
+  if (!clock.is_readable_within(report_.get(), kSetup) || ::read(report_.get(), &word, 1) != 1 ||
       word != kSpecReceived)
     return std::nullopt;
   const pid_t pid = std::exchange(child_.pid, -1);  // from here on it is the caller's, or refused
-  await_start(pid, report_);
+  await_start(pid, report_, clock);
   child_.pid = pid;
   return std::exchange(child_, Spawned());
 }

@@ -9,6 +9,7 @@
 
 #include "local/agent/file.hpp"
 #include "local/agent/identity.hpp"
+#include "local/agent/pausable_clock.hpp"
 
 namespace sandgate::agent {
 
@@ -30,8 +31,8 @@ struct Spawned {
 // A missing program is no error: the child reports it on stderr and exits with 127 (126 when it
 // cannot be executed). Throws Error: invalid at /cwd for an unusable directory, forbidden when the
 // identity cannot be taken, quota_exceeded at the sandbox's limit of processes, unavailable when
-// other resources are short or the start takes over 5 s in which the sandbox is not paused.
-Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings);
+// other resources are short or the start takes over 5 s of the clock.
+Spawned spawn(const SpawnSpec& spec, const AgentSettings& settings, PausableClock& clock);
 
 // A child forked before its program is known, so that the sandbox's first program does not wait for
 // a fork. Until then it keeps the agent's rights and could be stopped by root inside: it may exist
@@ -47,7 +48,7 @@ class PreforkedChild {
   PreforkedChild& operator=(const PreforkedChild&) = delete;
 
   // As spawn(). Empty: it cannot run this program, because that needs a terminal or the child died.
-  std::optional<Spawned> start(const SpawnSpec& spec);
+  std::optional<Spawned> start(const SpawnSpec& spec, PausableClock& clock);
 
   pid_t pid() const { return child_.pid; }
   void reaped() { child_.pid = -1; }  // it died before start(), and its status was taken

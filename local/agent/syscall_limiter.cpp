@@ -151,7 +151,7 @@ void SyscallLimiter::receive() {
   // Fails when the calling process has been killed meanwhile.
   if (::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_RECV, &pending_) != 0) return;
   loop_.change(watch_, 0);
-  deadline_ = std::chrono::steady_clock::now() + kTimeout;
+  deadline_ = loop_.now() + kTimeout;
   decide();
 }
 
@@ -168,13 +168,12 @@ void SyscallLimiter::decide() {
   });
   const int room = remaining_of(pending_.data.nr);
   const bool passes = room > admitted(pending_.data.nr);
-  if (!passes && room > 0 && std::chrono::steady_clock::now() < deadline_) {
-    loop_.at(std::chrono::steady_clock::now() + kLook, [this] { decide(); });
+  if (!passes && room > 0 && loop_.now() < deadline_) {
+    loop_.at(loop_.now() + kLook, [this] { decide(); });
     return;
   }
   answer(passes);
-  loop_.at(std::chrono::steady_clock::now() + kUntilMade,
-           [this] { loop_.change(watch_, EPOLLIN); });
+  loop_.at(loop_.now() + kUntilMade, [this] { loop_.change(watch_, EPOLLIN); });
 }
 
 void SyscallLimiter::answer(bool passes) {

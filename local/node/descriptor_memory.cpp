@@ -9,6 +9,7 @@
 #include "local/node/epoll_items.hpp"
 #include "local/node/slab_growth.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
 namespace {
@@ -25,20 +26,16 @@ constexpr int kMostHiding = 3;
 // long system call may not be stopped in time, and is counted as it is.
 class ScanFreeze {
  public:
-  explicit ScanFreeze(const JournalRecord& record) : record_(record) {
+  explicit ScanFreeze(const LiveSandbox& live) : thaw_(live) {
     try {
-      freeze(record_.cgroups, kUntilStill);
+      freeze(live.record.cgroups, kUntilStill);
     } catch (const StepError&) {
       // there is no freezer
     }
   }
-  ~ScanFreeze() {
-    if (!record_.paused) thaw(record_.cgroups);
-  }
-  ScanFreeze(const ScanFreeze&) = delete;
 
  private:
-  const JournalRecord& record_;
+  ThawGuard thaw_;
 };
 
 DescriptorUsage usage_of(const JournalRecord& record) {
@@ -105,7 +102,7 @@ int Supervisor::scan_descriptors(const JournalRecord& listed, Suspects suspects,
   const std::unique_lock busy(live->busy, kUntilBusy);
   const JournalRecord record = busy ? live->record : listed;
   std::optional<ScanFreeze> frozen;
-  if (busy) frozen.emplace(record);
+  if (busy) frozen.emplace(*live);
   const DescriptorUsage usage = usage_of(record);
   const bool hides = suspects == Suspects::all && usage.may_hide_more();
   hiding = hides || usage.may_hide_items(most_items) ? hiding + 1 : 0;

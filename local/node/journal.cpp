@@ -76,6 +76,7 @@ Json to_json(const JournalRecord& record) {
             {"image_digest", record.image_digest},
             {"state", to_string(record.state)},
             {"paused", record.paused},
+            {"paused_at_uptime", to_micros(record.paused_at)},
             {"id_base", record.id_base},
             {"pid", record.pid},
             {"start_time", record.start_time},
@@ -101,6 +102,7 @@ JournalRecord sandbox_record_from(const Json& json) {
   if (json.contains("image_config")) record.image_config = image_config_from(json["image_config"]);
   record.state = state_from(json.at("state").get<std::string>());
   record.paused = json.value("paused", false);
+  record.paused_at = from_micros(json.value("paused_at_uptime", int64_t{0}));
   json.at("id_base").get_to(record.id_base);
   json.at("pid").get_to(record.pid);
   json.at("start_time").get_to(record.start_time);

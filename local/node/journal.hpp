@@ -21,6 +21,7 @@ struct JournalRecord {
   std::optional<ImageConfig> image_config;  // empty: the entry is of an older version
   RecordState state = RecordState::creating;
   bool paused = false;  // its processes are to be frozen
+  Time paused_at;  // of the UptimeClock; if paused
   uint32_t id_base = 0;
   int64_t pid = 0;  // of its first process; unique together with start_time
   uint64_t start_time = 0;

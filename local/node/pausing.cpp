@@ -4,6 +4,7 @@
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
 namespace {
@@ -21,7 +22,10 @@ Error not_frozen(ErrorCode code) {
 }  // namespace
 
 void Supervisor::note_paused(LiveSandbox& live, bool paused) {
-  table_.update(live, [&](JournalRecord& record) { record.paused = paused; });
+  table_.update(live, [&](JournalRecord& record) {
+    record.paused = paused;
+    record.paused_at = paused ? uptime_.now() : Time();
+  });
 }
 
 bool Supervisor::try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) const {
@@ -46,8 +50,9 @@ void Supervisor::wait_until_frozen(const LiveSandbox& live) const {
 
 void Supervisor::undo_pause(LiveSandbox& live) {
   live.freezing_until.reset();
+  const Time since = live.record.paused_at;
   note_paused(live, false);
-  thaw(live.record.cgroups);
+  thaw_and_tell(live, since);
 }
 
 // The journal and find() say paused from the first call on, so that a supervisor which adopts the

@@ -5,11 +5,11 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/disk_copy.hpp"
 #include "local/namespaces/disk_mount.hpp"
-#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/disk_flush.hpp"
 #include "local/node/launch_failure.hpp"
 #include "local/node/supervisor.hpp"
+#include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
 namespace {
@@ -25,20 +25,6 @@ Error snapshot_error(const std::string& id, const StepError& failure) {
   return Error(failure.number == EIO ? ErrorCode::no_capacity : failure_code(failure),
                std::string("the snapshot could not be made: ") + std::strerror(failure.number));
 }
-
-// Thaws a sandbox at end() or in the destructor, unless it is paused.
-class CopyFreeze {
- public:
-  explicit CopyFreeze(const JournalRecord& record) : record_(&record) {}
-  ~CopyFreeze() { end(); }
-  void end() {
-    if (record_ && !record_->paused) thaw(record_->cgroups);
-    record_ = nullptr;
-  }
-
- private:
-  const JournalRecord* record_;
-};
 
 }  // namespace
 
@@ -71,7 +57,7 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
   try {
     Fd disk = disks_.open_image(id);
     flush_disk(*live);  // flush most data while the sandbox runs, to keep the standstill short
-    CopyFreeze frozen(record);
+    ThawGuard frozen(*live);
     wait_until_frozen(*live);
     flush_disk(*live);
     return snapshots_.add(

@@ -112,6 +112,34 @@ TEST_F(PausingTest, ARestartedNodeAdoptsThePausedAsPaused) {
   EXPECT_TRUE(advances(id));
 }
 
+// Nor does a node forget since when, if it is replaced meanwhile.
+TEST_F(PausingTest, APauseDoesNotCountForATimeLimit) {
+  for (const bool restarts : {false, true}) {
+    const std::string id = node().create();
+    Command command;
+    command.shell = "sleep 1; echo done";
+    command.timeout = 2500ms;
+    command.process_id = make_id("pr");
+    const auto program = run(provider().exec(id, command));
+    run(provider().pause(id, Keeps::memory));
+    std::this_thread::sleep_for(1500ms);
+    if (restarts) {
+      node().kill();
+      node().start();
+    }
+    std::this_thread::sleep_for(1500ms);
+    run(provider().resume(id));
+    std::optional<ProcessExit> exit;
+    while (const auto event = run(program->next()))
+      if (const auto* ended = std::get_if<ProcessExit>(&*event)) exit = *ended;
+    ASSERT_TRUE(exit);
+    EXPECT_FALSE(exit->timed_out) << restarts;
+    EXPECT_EQ(exit->exit_code, 0) << restarts;
+    EXPECT_LT(exit->duration, 2500ms) << restarts;
+    run(provider().kill(id));
+  }
+}
+
 TEST_F(PausingTest, WhatTheJournalSaysIsMadeTrue) {
   const std::string id = node().create();
   const std::vector<std::string> cgroups = node().record(id).cgroups;

@@ -81,7 +81,10 @@ TEST(JournalRecord, AnEntryOfAnEarlierReleaseKeepsItsTimeToLive) {
 TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   const LivePtr live = entered("one");
   const auto pause = [&] {
-    table_.update(*live, [](JournalRecord& record) { record.paused = true; });
+    table_.update(*live, [](JournalRecord& record) {
+      record.paused = true;
+      record.paused_at = from_micros(7);
+    });
   };
   // A file where its directory would be.
   std::ofstream(journal_.directory_of("one")) << "";
@@ -91,6 +94,7 @@ TEST_F(SandboxTableTest, AChangeIsInTheJournalOrNowhere) {
   pause();
   EXPECT_TRUE(table_.find("one")->paused);
   EXPECT_TRUE(journal_.read_all().at(0).paused);
+  EXPECT_EQ(journal_.read_all().at(0).paused_at, from_micros(7));
   table_.mark_gone(*live);
   EXPECT_EQ(code_of(pause), ErrorCode::not_found);
 }
