@@ -80,17 +80,20 @@ bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::s
   return run_prepared(tx, sql, ahead.count(), id.value, used).affected_rows() == 1;
 }
 
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition,
+                                       Time created_since, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease) {
   const std::string sql =
       "UPDATE sandbox SET state = 'pausing', kept = 'memory',"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running'"
+      " AND created_at >= to_timestamp($4 / 1000000.0)"
       " AND (stop_attempts = 0 OR lease_until <= " +
       idleness::kNow + ") AND " + condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
       columns();
-  return all_of(run_prepared(tx, sql, ahead.count(), most, lease.count()));
+  return all_of(
+      run_prepared(tx, sql, ahead.count(), most, lease.count(), to_micros(created_since)));
 }
 
 void postpone_pausing(pqxx::work& tx, const SandboxId& id) {

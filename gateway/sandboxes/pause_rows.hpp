@@ -24,8 +24,10 @@ std::optional<SandboxRecord> revert(pqxx::work& tx, const SandboxId& id);
 bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
                     std::chrono::milliseconds ahead);
 
-// Running rows that match `condition` (as in due()) and are not put off -> pausing.
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition, int most,
+// Running rows that match `condition` (as in due()), are not put off and were not created before
+// `created_since` -> pausing.
+std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition,
+                                       Time created_since, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);
 // Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s.

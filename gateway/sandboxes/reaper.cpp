@@ -12,8 +12,8 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kLookPatience{20};
-// After an outage of the database, for all gateways to be back and to write the use that their rows
-// lack.
+// After a start, or an outage of the database, for all gateways to be back and to write the use
+// that rows lack.
 constexpr std::chrono::seconds kTimeToReturn{5};
 
 bool is_for_idleness(const sandbox_rows::Stop& stop) { return stop.reason == "idle"; }
@@ -76,12 +76,13 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
 Task<size_t> Reaper::end_due(Ending ending) {
   FailureLimiter failures;
   size_t count = 0;
+  const Time since = is_for_idleness(ending.stop) ? judged_since() : Time();
   for (size_t known = 1; known != failures.stuck.size() && !failures.is_exhausted();) {
     known = failures.stuck.size();
     const auto due = co_await find_due(ending, failures.stuck);
     bool asked = !is_for_idleness(ending.stop);
     for (const SandboxRecord& record : due) {
-      if (failures.is_blocked(record.tenant)) continue;
+      if (failures.is_blocked(record.tenant) || record.created_at < since) continue;
       if (!asked) co_await request_use_flush(due);
       asked = true;
       auto ending_it = end_one(record, ending);
@@ -200,9 +201,13 @@ Task<size_t> Reaper::close_shadows() {
   co_return co_await parts_.database.run(std::move(close));
 }
 
+// Who has used a sandbox that was created since has been connected to the database since.
+Time Reaper::judged_since() const {
+  return parts_.clock.now() < started_ + kTimeToReturn ? started_ : Time();
+}
+
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name,
                          std::chrono::milliseconds rest) {
-  co_await sleep_for(rest);
   while (true) {
     const auto outcome = co_await attempt((this->*step)());
     if (const auto* error = std::get_if<Error>(&outcome)) {
@@ -219,6 +224,7 @@ Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char
 
 Task<void> Reaper::run() {
   using namespace asio::experimental::awaitable_operators;
+  started_ = parts_.clock.now();
   co_await (recover_once() && every(options_.expiry_every, &Reaper::expire, "expire") &&
             every(options_.expiry_every, &Reaper::end_idle, "end_idle", kTimeToReturn) &&
             every(options_.expiry_every, &Reaper::pause_due, "pause_due", kTimeToReturn) &&

@@ -57,7 +57,7 @@ class Reaper {
   static constexpr std::chrono::milliseconds kFlushGrace{300};
 
   using Step = Task<size_t> (Reaper::*)();
-  // `rest`: a pause before the first round and after one that failed.
+  // `rest`: a pause after a round that failed.
   Task<void> every(std::chrono::milliseconds period, Step step, const char* name,
                    std::chrono::milliseconds rest = {});
   // The key of the queue for work on a deployment; see KeyedWorkQueue::queue_key().
@@ -75,6 +75,9 @@ class Reaper {
   // Lets all replicas write their use of these sandboxes.
   Task<void> request_use_flush(std::vector<SandboxRecord> records);
   Task<bool> end_one(SandboxRecord due, Ending ending);  // false: it is not due any more
+  // Sandboxes created before are not judged by their idleness: soon after the start, their rows may
+  // lack use.
+  Time judged_since() const;
   // Whether this process knows of use that the row does not show.
   bool is_used_here(const SandboxRecord& record) const;
   void finish_stopping_later(SandboxRecord record);
@@ -105,6 +108,7 @@ class Reaper {
   Snapshots snapshots_;
   Options options_;
   KeyedWorkQueue work_queue_;
+  Time started_;  // run(), by the database's clock
 };
 
 }  // namespace sandgate

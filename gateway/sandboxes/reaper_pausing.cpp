@@ -46,7 +46,7 @@ Task<size_t> Reaper::pause_due() {
         sandbox_rows::pause_where(tx,
                                   "(on_expiry = 'pause' AND expires_at <= " + idleness::kNow +
                                       " OR " + idleness::kPausedIdle + ")",
-                                  options_.batch, options_.ahead, kLease);
+                                  judged_since(), options_.batch, options_.ahead, kLease);
     for (const SandboxRecord& record : taken)
       if (!is_due(record))
         tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kFlushChannel),

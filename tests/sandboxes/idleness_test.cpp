@@ -1,7 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <future>
 #include <pqxx/pqxx>
 
+#include "gateway/core/settle.hpp"
 #include "tests/sandboxes/held_lock.hpp"
 
 // What is ended as idle, and what is not.
@@ -108,6 +110,32 @@ TEST(Idleness, AnIdleOneIsChargedToWhenItWasDue) {
   EXPECT_EQ(world.sql("SELECT max(interval_end) = (SELECT last_active_at + interval '20 s' FROM"
                       " sandbox) FROM usage_event WHERE meter = 'vcpu_second'"),
             "t");
+}
+
+// Other gateways may have used what is older than this one, and not have written that yet.
+TEST(Idleness, SoonAfterAStartOnlyWhatIsNewerIsJudgedByIt) {
+  World world;
+  const auto killed = [](Profile& p) { p.idle_timeout_seconds = 20; };
+  const auto paused = [](Profile& p) {
+    p.idle_timeout_seconds = 20;
+    p.on_idle = EndAction::pause;
+  };
+  const SandboxRecord old = world.create(killed), old_to_pause = world.create(paused);
+  Reaper reaper(world.replica.lifecycle,
+                {.expiry_every = milliseconds(50), .activity = world.replica.activity});
+  auto reaping =
+      std::async(std::launch::async, [&] { return run(attempt_within(seconds(4), reaper.run())); });
+  run(sleep_for(milliseconds(100)));
+  const SandboxRecord fresh = world.create(killed), fresh_to_pause = world.create(paused);
+  world.sql("UPDATE sandbox SET last_active_at = now() - interval '1 hour' RETURNING id");
+  reaping.wait();
+  run(reaper.drain());
+  EXPECT_EQ(world.row(fresh.id).state, SandboxState::stopped);
+  EXPECT_EQ(world.row(fresh_to_pause.id).state, SandboxState::paused);
+  EXPECT_EQ(world.row(old.id).state, SandboxState::running);
+  EXPECT_EQ(world.row(old_to_pause.id).state, SandboxState::running);
+  EXPECT_EQ(run(world.replica.reaper().end_idle()), 1u) << "the control: it is idle";
+  EXPECT_EQ(run(world.replica.reaper().pause_due()), 1u);
 }
 
 // It writes that down in time, whoever does not ask it.
