@@ -2,6 +2,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "gateway/core/async.hpp"
 #include "providers/file_type.hpp"
@@ -29,8 +30,9 @@ struct FileChange {
 class FileWatch {
  public:
   virtual ~FileWatch() = default;
-  // Returns empty if the directory itself is gone. Throws Error(unavailable) if the watch broke.
-  virtual Task<std::optional<FileChange>> next() = 0;
+  // Waits for changes, and returns all that came together, in order. Returns none if the directory
+  // itself is gone. Throws Error(unavailable) if the watch broke.
+  virtual Task<std::vector<FileChange>> next() = 0;
 };
 
 }  // namespace sandgate

@@ -22,10 +22,11 @@ struct Watched {
 Task<void> send_changes(std::shared_ptr<Watched> watched, http::EventWriter& writer) {
   for (;;) {
     auto waiting = translate_failures(watched->box, watched->watch->next());
-    const auto change = co_await std::move(waiting);
-    if (!change) co_return;
-    http::ServerEvent event = event_of(*change);
-    co_await writer.send(std::move(event));
+    const auto changes = co_await std::move(waiting);
+    if (changes.empty()) co_return;
+    std::vector<http::ServerEvent> events;
+    for (const FileChange& change : changes) events.push_back(event_of(change));
+    co_await writer.send_all(events);
   }
 }
 

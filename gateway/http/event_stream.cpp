@@ -62,6 +62,12 @@ std::string to_text(const ServerEvent& event) {
   return text;
 }
 
+Task<void> EventWriter::send_all(const std::vector<ServerEvent>& events) {
+  std::string text;
+  for (const ServerEvent& event : events) text += to_text(event);
+  return sink_.write(std::move(text));
+}
+
 std::optional<uint64_t> last_event_id(const Request& request) {
   const auto text = request.headers.find("Last-Event-ID");
   if (!text || text->empty()) return std::nullopt;

@@ -3,6 +3,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
@@ -31,6 +32,8 @@ class EventWriter {
   explicit EventWriter(SharedSink& sink) : sink_(sink) {}
   // Returns once the connection accepted the event.
   Task<void> send(ServerEvent event) { return sink_.write(to_text(event)); }
+  // All of them in one piece, which costs hardly more than one.
+  Task<void> send_all(const std::vector<ServerEvent>& events);
 
  private:
   SharedSink& sink_;

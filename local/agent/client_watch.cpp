@@ -1,5 +1,3 @@
-#include <deque>
-
 #include "local/agent/client.hpp"
 #include "local/agent/client_connection.hpp"
 #include "local/agent/client_values.hpp"
@@ -13,47 +11,36 @@ using agent::FrameType;
 
 constexpr size_t kMaxChanges = 4096;  // of one frame
 
-struct WatchState {
-  std::shared_ptr<ClientConnection> connection;
-  std::deque<FileChange> waiting;  // of the frame received last
-  bool ended = false;
-};
-
-void take_changes(WatchState& state, const Frame& frame) {
+std::vector<FileChange> changes_of(const Frame& frame) {
   const Json list = agent::checked([&] { return parse_json(frame.payload); });
   if (!list.is_array() || list.size() > kMaxChanges)
     throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
-  for (const Json& item : list) state.waiting.push_back(agent::to_file_change(item));
+  std::vector<FileChange> changes;
+  for (const Json& item : list) changes.push_back(agent::to_file_change(item));
+  return changes;
 }
 
-Task<std::optional<FileChange>> next_change(std::shared_ptr<WatchState> state) {
-  while (state->waiting.empty() && !state->ended) {
-    const Frame frame = co_await state->connection->receive();
-    if (frame.type == FrameType::items)
-      take_changes(*state, frame);
-    else if (frame.type == FrameType::end)
-      state->ended = true;
-    else
+Task<std::vector<FileChange>> next_changes(std::shared_ptr<ClientConnection> connection) {
+  for (;;) {
+    const Frame frame = co_await connection->receive();
+    if (frame.type == FrameType::end) co_return std::vector<FileChange>();
+    if (frame.type != FrameType::items)
       throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    auto changes = changes_of(frame);
+    if (!changes.empty()) co_return changes;
   }
-  if (state->waiting.empty()) co_return std::nullopt;
-  FileChange change = std::move(state->waiting.front());
-  state->waiting.pop_front();
-  co_return change;
 }
 
 class AgentWatch : public FileWatch {
  public:
   explicit AgentWatch(std::shared_ptr<ClientConnection> connection)
-      : state_(std::make_shared<WatchState>()) {
-    state_->connection = std::move(connection);
-  }
-  ~AgentWatch() override { state_->connection->close(); }
+      : connection_(std::move(connection)) {}
+  ~AgentWatch() override { connection_->close(); }
 
-  Task<std::optional<FileChange>> next() override { return next_change(state_); }
+  Task<std::vector<FileChange>> next() override { return next_changes(connection_); }
 
  private:
-  const std::shared_ptr<WatchState> state_;
+  const std::shared_ptr<ClientConnection> connection_;
 };
 
 Task<std::unique_ptr<FileWatch>> open_watch(std::string socket, std::string path, bool recursive) {

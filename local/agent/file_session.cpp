@@ -48,12 +48,13 @@ void FileSession::fail(const Error& error) {
   }
 }
 
-void FileSession::item(const nlohmann::json& document) {
+size_t FileSession::item(const nlohmann::json& document) {
   const std::string text = json_text(document);
   if (text.size() + 2 > kMaxPayload)
     throw Error(ErrorCode::too_large, "a path or link is too long to be told");
   if (items_.size() + text.size() >= kItemBytes) flush_items();
   items_ += (items_.empty() ? '[' : ',') + text;
+  return text.size();
 }
 
 void FileSession::flush_items() {

@@ -25,7 +25,7 @@ class FileSession {
 
   void reply(const nlohmann::json& document);
   void fail(const Error& error);  // best effort: does not throw when the client is gone
-  void item(const nlohmann::json& document);  // buffered into list frames
+  size_t item(const nlohmann::json& document);  // buffered into list frames; returns its bytes
   void flush_items();  // sends the buffered items
   void bytes(std::string_view bytes);  // any length
   void end();

@@ -11,9 +11,11 @@
 #include <cstring>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "gateway/core/error.hpp"
 #include "local/agent/file_write.hpp"
+#include "local/agent/pace.hpp"
 #include "local/agent/watch_tree.hpp"
 
 namespace sandgate::agent {
@@ -21,6 +23,13 @@ namespace {
 
 constexpr size_t kMaxUploads = 64;  // between the halves of their renames
 constexpr size_t kQueueBytes = 64 * (sizeof(inotify_event) + NAME_MAX + 1);
+// Other tenants share the threads that pass changes on, but not those that find them.
+constexpr std::chrono::milliseconds kTurn{50};
+constexpr int kReadsPerTurn = 16;
+// Less than is sent at once: when a client learns of a write, the later ones of that turn are over.
+constexpr size_t kTurnBytes = 24 * 1024;
+constexpr size_t kBytesPerSecond = 256 * 1024;  // about 4000 changes
+constexpr std::chrono::seconds kBurst{2};
 
 // A file that was opened with O_TMPFILE has no name, but the kernel reports writes to it in its
 // directory, as '#' and the inode.
@@ -51,16 +60,23 @@ class Watcher {
 
   // Handles all events of one read. Returns false when the root is gone.
   bool take(const char* bytes, size_t size) {
-    last_.clear();
     for (size_t at = 0; at < size && !ended_;) {
       inotify_event event;
       std::memcpy(&event, bytes + at, sizeof event);
       take(event, event.len > 0 ? bytes + at + sizeof event : "");
       at += sizeof event + event.len;
     }
+    return !ended_;
+  }
+
+  size_t told_bytes() const { return told_bytes_; }  // in this turn
+
+  // Sends what was told. Returns the bytes of it.
+  size_t end_turn() {
     settle_move();
     session_.flush_items();
-    return !ended_;
+    written_.clear();
+    return std::exchange(told_bytes_, 0);
   }
 
  private:
@@ -73,12 +89,16 @@ class Watcher {
   void tell(const char* kind, const std::string& path, bool directory,
             const std::string& from = "") {
     // A program that writes in small pieces would fill the stream with identical changes.
-    std::string line = kind + path;
-    if (line == last_ && *kind == 'w') return;
-    last_ = std::move(line);
+    if (*kind == 'w') {
+      if (!written_.insert(path).second) return;
+    } else if (directory || !from.empty()) {
+      written_.clear();  // other files may be at these paths now
+    } else {
+      written_.erase(path);
+    }
     nlohmann::json document{{"kind", kind}, {"path", path}, {"type", type_at(path, directory)}};
     if (!from.empty()) document["from"] = from;
-    session_.item(document);
+    told_bytes_ += session_.item(document);
   }
 
   // `made`: the directory is new, so that what is in it was written there.
@@ -159,9 +179,27 @@ class Watcher {
   WatchTree& tree_;
   std::optional<Moved> moved_;
   std::map<uint32_t, bool> uploads_;  // by cookie: whether it replaces a file
-  std::string last_;
+  std::set<std::string> written_;  // told in this turn, with no other change since
+  size_t told_bytes_ = 0;
   bool ended_ = false;
 };
+
+// Handles what has happened until now, or enough of it for one turn. Returns false when the root is
+// gone.
+bool take_turn(Watcher& watcher, int queue) {
+  std::array<char, kQueueBytes> bytes;
+  pollfd more{queue, POLLIN, 0};
+  bool is_there = true;
+  for (int reads = 0; is_there && reads < kReadsPerTurn && watcher.told_bytes() < kTurnBytes;
+       ++reads) {
+    if (reads > 0 && ::poll(&more, 1, 0) != 1) break;
+    const ssize_t got = ::read(queue, bytes.data(), bytes.size());
+    if (got < 0 && errno == EINTR) continue;
+    if (got <= 0) throw Error(ErrorCode::unavailable, "the watch broke");
+    is_there = watcher.take(bytes.data(), static_cast<size_t>(got));
+  }
+  return is_there;
+}
 
 // Returns false when the client is gone: it sends nothing after its request, so any event means
 // that it closed the connection.
@@ -169,6 +207,12 @@ bool wait_for_change(int queue, int client) {
   std::array<pollfd, 2> asked{pollfd{queue, POLLIN, 0}, pollfd{client, POLLIN | POLLRDHUP, 0}};
   while (::poll(asked.data(), asked.size(), -1) < 0 && errno == EINTR) continue;
   return asked[1].revents == 0;
+}
+
+// Returns false when the client is gone meanwhile.
+bool rest(int client, std::chrono::milliseconds duration) {
+  pollfd gone{client, POLLIN | POLLRDHUP, 0};
+  return ::poll(&gone, 1, static_cast<int>(duration.count())) != 1;
 }
 
 }  // namespace
@@ -180,13 +224,13 @@ void watch_files(FileSession& session, FileRequest& request) {
   WatchTree tree(path, recursive);
   session.reply(nlohmann::json::object());
   Watcher watcher(session, tree);
-  std::array<char, kQueueBytes> bytes;
+  Pace pace(kBytesPerSecond, kBurst);
   while (wait_for_change(tree.queue(), session.socket())) {
-    const ssize_t got = ::read(tree.queue(), bytes.data(), bytes.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) throw Error(ErrorCode::unavailable, "the watch broke");
-    if (watcher.take(bytes.data(), static_cast<size_t>(got))) continue;
-    return session.end();
+    const bool is_there = take_turn(watcher, tree.queue());
+    const size_t told = watcher.end_turn();
+    if (!is_there) return session.end();
+    const auto pause = pace.after(told, std::chrono::steady_clock::now());
+    if (!rest(session.socket(), std::max(pause, kTurn))) return;
   }
 }
 

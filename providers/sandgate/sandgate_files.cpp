@@ -16,15 +16,15 @@ class RemoteWatch : public FileWatch {
  public:
   RemoteWatch(std::shared_ptr<void> owner, std::unique_ptr<EventReader> events)
       : owner_(std::move(owner)), events_(std::move(events)) {}
-  Task<std::optional<FileChange>> next() override { return read(*events_); }
+  Task<std::vector<FileChange>> next() override { return read(*events_); }
 
  private:
-  static Task<std::optional<FileChange>> read(EventReader& events) {
+  static Task<std::vector<FileChange>> read(EventReader& events) {
     for (;;) {
       const auto event = co_await events.next();
-      if (!event) co_return std::nullopt;
+      if (!event) co_return std::vector<FileChange>();
       auto change = wire::to_file_change(*event);
-      if (change) co_return change;
+      if (change) co_return std::vector<FileChange>{std::move(*change)};
     }
   }
 

@@ -49,9 +49,11 @@ TEST_P(WatchContract, AWatchTellsWhatChanges) {
   auto watch = loop_.run(provider().watch(id, "seen", true));
   shell("cd seen; mkdir d; mv d e; rmdir e; cd ..; rmdir seen");
   std::vector<std::string> told;
-  while (const auto change = loop_.run(watch->next()))
-    told.push_back(std::string(to_string(change->kind)) + " " +
-                   std::string(to_string(change->type)));
+  for (auto changes = loop_.run(watch->next()); !changes.empty();
+       changes = loop_.run(watch->next()))
+    for (const FileChange& change : changes)
+      told.push_back(std::string(to_string(change.kind)) + " " +
+                     std::string(to_string(change.type)));
   EXPECT_EQ(told, (std::vector<std::string>{"create directory", "rename directory",
                                             "remove directory", "remove directory"}));
   EXPECT_EQ(code_of(provider().watch(id, "nowhere", false)), ErrorCode::not_found);

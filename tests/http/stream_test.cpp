@@ -6,6 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/http/event_stream.hpp"
 #include "tests/http/live_server.hpp"
+#include "tests/support/run.hpp"
 
 // Bodies that flow: both ways, bounded memory, broken off.
 namespace sandgate {
@@ -237,6 +238,26 @@ TEST(EventStream, SendsKeepsAliveAndFails) {
   const size_t error = reply.body.find("event: error\ndata: {");
   ASSERT_NE(error, std::string::npos);
   EXPECT_NE(reply.body.find("\"code\":\"unavailable\"", error), std::string::npos);
+}
+
+struct Pieces : http::BodySink {
+  Task<void> write(std::span<const char> bytes) override {
+    pieces.emplace_back(bytes.begin(), bytes.end());
+    co_return;
+  }
+  std::vector<std::string> pieces;
+};
+
+TEST(EventStream, WhatComesTogetherIsSentTogether) {
+  Pieces sink;
+  test::run([](http::BodySink& to) -> Task<void> {
+    http::SharedSink shared(to, co_await asio::this_coro::executor);
+    http::EventWriter writer(shared);
+    const std::vector<http::ServerEvent> events{{"create", "1", ""}, {"write", "2", ""}};
+    co_await writer.send_all(events);
+  }(sink));
+  EXPECT_EQ(sink.pieces,
+            std::vector<std::string>{"event: create\ndata: 1\n\nevent: write\ndata: 2\n\n"});
 }
 
 class NoStreams final : public http::Admission {

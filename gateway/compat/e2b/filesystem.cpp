@@ -140,13 +140,13 @@ Task<http::Response> Filesystem::watch(http::Request& request) {
     co_await out.send(first);
     for (;;) {
       auto waiting = translate_failures(watched->box, watched->watch->next());
-      const auto change = co_await std::move(waiting);
-      if (!change) co_return;
-      const std::vector<Json> events = change_events(*change, watched->directory);
-      for (const Json& event : events) {
-        const Json told{{"filesystem", event}};
-        co_await out.send(told);
-      }
+      const auto changes = co_await std::move(waiting);
+      if (changes.empty()) co_return;
+      std::vector<Json> messages;
+      for (const FileChange& change : changes)
+        for (Json& event : change_events(change, watched->directory))
+          messages.push_back({{"filesystem", std::move(event)}});
+      co_await out.send_all(messages);
     }
   };
   co_return message_stream(std::move(stream));

@@ -209,6 +209,12 @@ Task<void> MessageWriter::send(const Json& message) {
   return sink_.write(connect::envelope(message));
 }
 
+Task<void> MessageWriter::send_all(const std::vector<Json>& messages) {
+  std::string text;
+  for (const Json& message : messages) text += connect::envelope(message);
+  return sink_.write(std::move(text));
+}
+
 http::Response message_stream(MessageStream stream) {
   const auto shared = std::make_shared<const MessageStream>(std::move(stream));
   http::Response response = stream_response();

@@ -65,6 +65,7 @@ class MessageWriter {
  public:
   explicit MessageWriter(http::SharedSink& sink) : sink_(sink) {}
   Task<void> send(const Json& message);
+  Task<void> send_all(const std::vector<Json>& messages);  // in one piece
 
  private:
   http::SharedSink& sink_;

@@ -96,9 +96,10 @@ Task<void> Watchers::gather(Shared watcher) {
   try {
     for (;;) {
       auto waiting = translate_failures(watcher->box, watcher->watch->next());
-      const auto change = co_await std::move(waiting);
-      if (!change) throw Error(ErrorCode::not_found, "the directory is gone");
-      watcher->keep(change_events(*change, watcher->directory));
+      const auto changes = co_await std::move(waiting);
+      if (changes.empty()) throw Error(ErrorCode::not_found, "the directory is gone");
+      for (const FileChange& change : changes)
+        watcher->keep(change_events(change, watcher->directory));
     }
   } catch (const Error& error) {
     watcher->fail(error);

@@ -8,9 +8,9 @@ namespace {
 // Of a directory in which nothing happens.
 class QuietWatch : public FileWatch {
  public:
-  Task<std::optional<FileChange>> next() override {
+  Task<std::vector<FileChange>> next() override {
     co_await sleep_for(std::chrono::hours(1));
-    co_return std::nullopt;
+    co_return std::vector<FileChange>();
   }
 };
 
@@ -18,8 +18,8 @@ class QuietWatch : public FileWatch {
 class BusyWatch : public QuietWatch {
  public:
   explicit BusyWatch(int writes) : left_(writes) {}
-  Task<std::optional<FileChange>> next() override {
-    if (left_-- > 0) co_return FileChange{.path = "/written"};
+  Task<std::vector<FileChange>> next() override {
+    if (left_-- > 0) co_return std::vector{FileChange{.path = "/written"}};
     auto quiet = QuietWatch::next();
     co_return co_await std::move(quiet);
   }
@@ -49,7 +49,7 @@ TEST(Watchers, CountAmongTheStreamsUntilTheyAreRemoved) {
 class LostWatch : public FileWatch {
  public:
   explicit LostWatch(std::shared_ptr<void> held) : held_(std::move(held)) {}
-  Task<std::optional<FileChange>> next() override { co_return std::nullopt; }
+  Task<std::vector<FileChange>> next() override { co_return std::vector<FileChange>(); }
 
  private:
   std::shared_ptr<void> held_;
