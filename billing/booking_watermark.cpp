@@ -9,7 +9,7 @@ namespace sandgate {
 namespace {
 
 // Longer than a booking may take.
-constexpr std::chrono::seconds kBookingPatience{40};
+constexpr std::chrono::seconds kBookingTimeout{40};
 constexpr std::chrono::milliseconds kFirstLook{2}, kLongestLook{100};
 
 }  // namespace
@@ -26,7 +26,7 @@ Task<int64_t> booking_watermark(Database& database) {
     return Begin{through, rating_transactions(tx)};
   };
   Begin then = co_await database.run(std::move(begin));
-  const auto limit = std::chrono::steady_clock::now() + kBookingPatience;
+  const auto limit = std::chrono::steady_clock::now() + kBookingTimeout;
   for (auto pause = kFirstLook; !then.raters.empty(); pause = std::min(2 * pause, kLongestLook)) {
     if (std::chrono::steady_clock::now() > limit)
       throw Error(ErrorCode::unavailable, "a booking takes too long");

@@ -15,7 +15,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kBudgetPatience{30};
+constexpr std::chrono::seconds kBudgetTimeout{30};
 
 // The charges of the part of a budget's window that is counted by events, of bookings up to number
 // `through`.
@@ -201,11 +201,11 @@ Task<Budget> BudgetStore::put(Budget budget, ChangeTrail trail) {
     check_timezone(tx, budget.timezone);
     return count_spent(tx, budget, through);
   };
-  const Counted counted = co_await database_.report(kBudgetPatience, std::move(count));
+  const Counted counted = co_await database_.report(kBudgetTimeout, std::move(count));
   auto work = [this, budget, counted, trail](pqxx::work& tx) {
     return put_in(tx, budgets_, budget, counted, trail);
   };
-  co_return co_await database_.run_within(kBudgetPatience, std::move(work));
+  co_return co_await database_.run_within(kBudgetTimeout, std::move(work));
 }
 
 Task<std::vector<Budget>> BudgetStore::list(TenantId tenant) {

@@ -14,7 +14,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kInvoicePatience{2};
+constexpr std::chrono::minutes kInvoiceTimeout{2};
 constexpr int64_t kMostDrafts = 100;  // of a tenant
 
 Error covered() {
@@ -104,14 +104,14 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;
   };
-  co_return co_await database_.report(kInvoicePatience, std::move(work));
+  co_return co_await database_.report(kInvoiceTimeout, std::move(work));
 }
 
 Task<Invoice> Invoices::issue(InvoiceId id, ChangeTrail trail) {
   for (;;) {
     const int64_t through = co_await booking_watermark(database_);
     auto work = [id, through, trail](pqxx::work& tx) { return issue_in(tx, id, through, trail); };
-    auto issued = co_await database_.report(kInvoicePatience, std::move(work));
+    auto issued = co_await database_.report(kInvoiceTimeout, std::move(work));
     if (issued) co_return std::move(*issued);
   }
 }

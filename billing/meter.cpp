@@ -14,7 +14,7 @@ namespace {
 constexpr size_t kSandboxesPerTransaction = 500;
 // Eight hours: limits the size of each transaction after a long outage.
 constexpr size_t kPiecesPerTransaction = 32;
-constexpr std::chrono::seconds kFlushPatience{30};
+constexpr std::chrono::seconds kFlushTimeout{30};
 constexpr int kSettleTries = 3;
 constexpr size_t kMostLooked = 100'000;  // sandboxes whose unbooked usage is computed
 
@@ -167,7 +167,7 @@ Task<size_t> Meter::book_ends(Database& database, std::string tenant) {
       if (!ended.empty()) release_reservations(tx, ended, clock_);
       return batch;
     };
-    const auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
+    const auto booked = co_await attempt(database.run_within(kFlushTimeout, std::move(work)));
     if (const Error* error = std::get_if<Error>(&booked)) {
       if (!is_contradiction(*error) || at_once == 1) throw *error;
       at_once = 1;  // one contradicts the books: the others must not wait for it
@@ -190,7 +190,7 @@ Task<void> Meter::settle_ends(Database& database, std::string tenant) {
   // A transaction that was waited for may have rolled back.
   for (int tries = 0; tries < kSettleTries; ++tries) {
     co_await book_ends(database, tenant);
-    auto waiting = database.run_within(kFlushPatience, work);
+    auto waiting = database.run_within(kFlushTimeout, work);
     const bool some_left = co_await std::move(waiting);
     if (!some_left) co_return;
   }
@@ -258,7 +258,7 @@ Task<size_t> Meter::flush(Database& database, std::string tenant, std::chrono::s
       advance_metered(tx, rows);
       return std::pair(batch, start);
     };
-    auto booked = co_await attempt(database.run_within(kFlushPatience, std::move(work)));
+    auto booked = co_await attempt(database.run_within(kFlushTimeout, std::move(work)));
     if (const Error* error = std::get_if<Error>(&booked)) {
       if (!is_contradiction(*error)) throw *error;
       due.except.insert(error->details["sandbox"].get<std::string>());

@@ -3,7 +3,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kPartitionPatience{5};
+constexpr std::chrono::minutes kPartitionTimeout{5};
 
 }  // namespace
 
@@ -11,7 +11,7 @@ Task<int> create_usage_partitions(Database& database, int months_ahead) {
   auto work = [months_ahead](pqxx::work& tx) {
     return tx.exec_params1("SELECT create_usage_partitions($1)", months_ahead)[0].as<int>();
   };
-  co_return co_await database.run_within(kPartitionPatience, std::move(work));
+  co_return co_await database.run_within(kPartitionTimeout, std::move(work));
 }
 
 }  // namespace sandgate

@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kPreviewPatience{2};
+constexpr std::chrono::minutes kPreviewTimeout{2};
 constexpr size_t kMaxEvents = 1'000'000;
 constexpr size_t kPage = 5'000;
 
@@ -129,7 +129,7 @@ Task<Json> preview_prices(Database& database, PricePreview wanted) {
     const size_t events = add_events(tx, wanted, groups);
     return to_json(wanted, events, groups);
   };
-  co_return co_await database.report(kPreviewPatience, std::move(work));
+  co_return co_await database.report(kPreviewTimeout, std::move(work));
 }
 
 }  // namespace sandgate

@@ -11,7 +11,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxLines = 100'000;
-constexpr std::chrono::minutes kReportPatience{2};
+constexpr std::chrono::minutes kReportTimeout{2};
 
 Decimal read_amount(ObjectReader& reader, std::string_view name) {
   reader.require(name);
@@ -184,7 +184,7 @@ Task<bool> was_metered(Database& database, std::string deployment) {
     return !tx.exec_params("SELECT FROM usage_rollup WHERE deployment = $1 LIMIT 1", deployment)
                 .empty();
   };
-  co_return co_await database.report(kReportPatience, std::move(work));
+  co_return co_await database.report(kReportTimeout, std::move(work));
 }
 
 Task<Json> reconcile(Database& database, VendorReport report) {
@@ -199,7 +199,7 @@ Task<Json> reconcile(Database& database, VendorReport report) {
         report.deployment, to_rfc3339(report.from), to_rfc3339(report.to), answer.dump());
     return answer;
   };
-  co_return co_await database.report(kReportPatience, std::move(work));
+  co_return co_await database.report(kReportTimeout, std::move(work));
 }
 
 }  // namespace sandgate

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{1};
 constexpr size_t kMaxRemembered = 10'000;
-constexpr std::chrono::seconds kReadPatience{30};
+constexpr std::chrono::seconds kReadTimeout{30};
 
 }  // namespace
 
@@ -57,7 +57,7 @@ Task<UsageReport> UsageReader::read(UsageQuery query) {
     tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     return read_usage(tx, query, meter.unbooked(tx, query.tenant));
   };
-  co_return co_await database_.report(kReadPatience, std::move(work));
+  co_return co_await database_.report(kReadTimeout, std::move(work));
 }
 
 }  // namespace sandgate

@@ -9,7 +9,7 @@
 namespace sandgate::api {
 namespace {
 
-constexpr std::chrono::seconds kLedgerPatience{30};
+constexpr std::chrono::seconds kLedgerTimeout{30};
 
 Json to_json(const LedgerTransfer& transfer) {
   Json entries = Json::array();
@@ -66,7 +66,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
   co_await usage_.book_ends(query.tenant);
   auto taking = usage_.acquire_connection(query.tenant);
   const auto turn = co_await std::move(taking);
-  const auto transfers = co_await database_.report(kLedgerPatience, std::move(work));
+  const auto transfers = co_await database_.report(kLedgerTimeout, std::move(work));
   co_return http::Response::json(
       200,
       page_json(
@@ -85,7 +85,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
   co_await usage_.book_ends(tenant);
   auto taking = usage_.acquire_connection(tenant);
   const auto turn = co_await std::move(taking);
-  auto balances = co_await database_.report(kLedgerPatience, std::move(work));
+  auto balances = co_await database_.report(kLedgerTimeout, std::move(work));
   // Together they are zero, which only whoever has all of them can see.
   if (!request.query.find("limit")) page.limit = static_cast<int64_t>(balances.size());
   co_return http::Response::json(

@@ -10,7 +10,7 @@
 namespace sandgate::api {
 namespace {
 
-constexpr std::chrono::seconds kBackendPatience{10};
+constexpr std::chrono::seconds kBackendTimeout{10};
 constexpr std::string_view kMember = "/network";  // the member of a create's body
 
 Json policy_json(const NetworkPolicy& policy) {
@@ -71,7 +71,7 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   auto finding = find(request);
   const Found found = co_await std::move(finding);
   auto asking = found.deployment->backend->network(found.record.backend_id);
-  auto answering = within(kBackendPatience, std::move(asking));
+  auto answering = within(kBackendTimeout, std::move(asking));
   const NetworkState state = co_await std::move(answering);
   Json body = policy_json(state.policy);
   body["verdicts"] = Json::array();
@@ -84,7 +84,7 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
 // the row cannot be written.
 Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, Json asked) {
   auto setting = found.deployment->backend->set_network(found.record.backend_id, std::move(policy));
-  auto answering = within(kBackendPatience, std::move(setting));
+  auto answering = within(kBackendTimeout, std::move(setting));
   co_await std::move(answering);
   auto note = [id = found.record.id, asked](pqxx::work& tx) {
     sandbox_rows::set_network_override(tx, id, asked);
@@ -103,7 +103,7 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto reading = profiles_.version(found.record.profile_id, found.record.profile_version);
   const auto profile = co_await std::move(reading);
   const NetworkPolicy policy = tightened(*profile, body);
-  auto waiting = mutex_.lock(found.record.id.value, kBackendPatience);
+  auto waiting = mutex_.lock(found.record.id.value, kBackendTimeout);
   const auto turn = co_await std::move(waiting);
   auto work = [this, found, policy, body] { return apply(found, policy, body); };
   auto applying = uncancelled(std::move(work));

@@ -9,7 +9,7 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr size_t kInputPiece = 64 << 10;  // so that backends buffer little
-constexpr std::chrono::seconds kPatience{30};  // with a backend that asks to wait
+constexpr std::chrono::seconds kTimeout{30};  // with a backend that asks to wait
 constexpr milliseconds kUsualWait{500}, kLeastWait{50};
 // A backend may refuse input a moment before it tells of the exit.
 constexpr std::chrono::seconds kGrace{2};
@@ -18,7 +18,7 @@ constexpr std::chrono::seconds kGrace{2};
 // repeating another failure could write twice.
 template <class Write>
 Task<std::optional<Error>> insist(Write write) {
-  const auto until = steady_clock::now() + kPatience;
+  const auto until = steady_clock::now() + kTimeout;
   for (;;) {
     auto outcome = co_await attempt(write());
     auto* failure = std::get_if<Error>(&outcome);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kStdinPiece = 64 << 10;
 // A caller who may only read must not block the process by not reading its output.
-constexpr std::chrono::milliseconds kOnlookersPatience{1000};
+constexpr std::chrono::milliseconds kOnlookersTimeout{1000};
 
 }  // namespace
 
@@ -74,7 +74,7 @@ Task<http::Response> ProcessHandlers::output(http::Request& request) {
   auto stream = co_await box.provider->attach(box.backend_id, pid, from);
   std::optional<std::chrono::milliseconds> patience;
   if (!http::allows(request.caller.role, http::Permission::use_sandboxes))
-    patience = kOnlookersPatience;
+    patience = kOnlookersTimeout;
   co_return event_stream_of({.stream = std::move(stream),
                              .process_id = pid,
                              .pty = process.pty,

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kCpuWindow{100};
 constexpr std::chrono::milliseconds kTakeUpPause{50};
-constexpr std::chrono::seconds kTakeUpPatience{2};
+constexpr std::chrono::seconds kTakeUpTimeout{2};
 
 http::Response rendered(int status, const std::string& body) {
   http::Response response;
@@ -117,7 +117,7 @@ SandboxId sandbox_id_of(const http::Request& request) {
 Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request& request) {
   const auto id = SandboxId::parse(request.earlier);
   if (!id) co_return std::nullopt;
-  const auto limit = std::chrono::steady_clock::now() + kTakeUpPatience;
+  const auto limit = std::chrono::steady_clock::now() + kTakeUpTimeout;
   for (;;) {
     if (parts_.outage && parts_.outage->has(request.tenant(), *id)) co_return std::nullopt;
     const auto found = co_await parts_.lifecycle.refresh(request.tenant(), *id);

@@ -11,7 +11,7 @@ namespace {
 constexpr std::chrono::hours kDefaultSpan{24};
 constexpr int kPage = 200;
 constexpr size_t kMostRequests = 10'000;
-constexpr std::chrono::seconds kReadingPatience{20}, kSimulationRetry{2};
+constexpr std::chrono::seconds kReadingTimeout{20}, kSimulationRetry{2};
 
 struct Simulation {
   std::string reference;  // of a published version; empty if `draft` is set
@@ -60,7 +60,7 @@ Task<bool> replay_all(Database& database, asio::thread_pool& thread,
       return std::make_shared<const std::vector<RecordedRequest>>(
           sandbox_rows::recorded(tx, span, kPage));
     };
-    const auto page = co_await database.report(kReadingPatience, std::move(read));
+    const auto page = co_await database.report(kReadingTimeout, std::move(read));
     auto work = [replay, page] {
       for (const RecordedRequest& request : *page) replay->add(request);
     };

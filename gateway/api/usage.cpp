@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxFields = 8;
 constexpr size_t kRowsPerPage = 2'000;
-constexpr std::chrono::seconds kExportPatience{30};
+constexpr std::chrono::seconds kExportTimeout{30};
 
 std::vector<std::string> split_fields(const std::string& list) {
   if (list.empty())
@@ -82,7 +82,7 @@ Task<std::vector<UsageRow>> rows_after(Database& database, UsageReader& reader, 
   auto work = [wanted, last](pqxx::work& tx) {
     return read_usage_page(tx, wanted, last, kRowsPerPage);
   };
-  co_return co_await database.report(kExportPatience, std::move(work));
+  co_return co_await database.report(kExportTimeout, std::move(work));
 }
 
 Task<void> write_export(Database& database, UsageReader& reader, UsageExport wanted,

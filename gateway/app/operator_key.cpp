@@ -10,7 +10,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kSchemaPatience{10};
+constexpr std::chrono::seconds kSchemaTimeout{10};
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Json OperatorKey::make(const Json& body) const {
   asio::io_context loop;
   const auto create = [&]() -> Task<NewApiKey> {
     // The gateway's first start may still be migrating the database.
-    auto waiting = await_schema(database, kSchemaPatience);
+    auto waiting = await_schema(database, kSchemaTimeout);
     co_await std::move(waiting);
     auto creating = keys.create(std::nullopt, name, "operator", expires_at, actor);
     co_return co_await std::move(creating);

@@ -24,7 +24,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A server that was just killed may still hold its address.
-constexpr std::chrono::seconds kBindPatience{3};
+constexpr std::chrono::seconds kBindTimeout{3};
 
 // Whether the account has this permission (S_IROTH or S_IXOTH). Accepts the group bits without
 // checking membership, because they also represent access control lists.
@@ -98,7 +98,7 @@ void check_listening(const Config& config, const SystemAccount& account, Problem
   std::vector<asio::ip::tcp::acceptor> held;  // so that one address for both is found
   for (const Config::Listener& one : config.listeners()) {
     try {
-      held.push_back(http::bind_listener(loop, one.address, one.port, kBindPatience));
+      held.push_back(http::bind_listener(loop, one.address, one.port, kBindTimeout));
     } catch (const Error& error) {
       problems.add(one.setting, error.what());
     }

@@ -6,7 +6,7 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr auto kPatience = std::chrono::seconds(1);
+constexpr auto kTimeout = std::chrono::seconds(1);
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr uint64_t kBarWidth = 30;
 
@@ -31,7 +31,7 @@ Progress::~Progress() {
 
 void Progress::update(uint64_t done, Clock::time_point now) {
   // Drawing takes what colours take: a terminal that knows escapes.
-  if (!console_.error_terminal || !console_.coloured || now - started_ < kPatience) return;
+  if (!console_.error_terminal || !console_.coloured || now - started_ < kTimeout) return;
   if (visible_ && now - drawn_ < kRedraw) return;
   visible_ = true;
   drawn_ = now;

@@ -8,7 +8,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kPatience{10};
+constexpr std::chrono::minutes kTimeout{10};
 // An arbitrary constant that must be the same in every replica.
 constexpr int64_t kLock = 0x53414e4447415445;
 
@@ -40,7 +40,7 @@ bool has_schema(pqxx::work& tx) {
 Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations) {
   // One transaction for all steps, so that the advisory lock covers exactly them.
-  co_return co_await database.run_within(kPatience, [&migrations](pqxx::work& tx) {
+  co_return co_await database.run_within(kTimeout, [&migrations](pqxx::work& tx) {
     // Wait without limit for another replica's migrations and for readers of the altered tables:
     // the gateway cannot work before the schema is complete.
     tx.exec("SET LOCAL lock_timeout = 0");

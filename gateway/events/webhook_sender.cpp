@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::chrono::milliseconds kTick{50};
 constexpr int kTicksPerLook = 20;  // retries become due without a notification
-constexpr std::chrono::milliseconds kDrainPatience{1000};
+constexpr std::chrono::milliseconds kDrainTimeout{1000};
 constexpr size_t kMaxAnswer = 64 << 10;
 
 // Reads a short response to its end, so that the connection can be reused.
@@ -73,7 +73,7 @@ Task<std::string> WebhookSender::send(const delivery_rows::Delivery& delivery) {
   HttpStream& answer = *std::get<0>(outcome);
   const int status = answer.status();
   auto draining = drain(answer);
-  co_await attempt_within(kDrainPatience, std::move(draining));
+  co_await attempt_within(kDrainTimeout, std::move(draining));
   if (status >= 200 && status < 300) co_return "";
   co_return "the receiver answered " + std::to_string(status);
 }

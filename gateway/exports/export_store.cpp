@@ -10,7 +10,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::minutes kSincePatience{2};
+constexpr std::chrono::minutes kSinceTimeout{2};
 
 ExportRow stored(pqxx::work& tx, const Cipher& cipher, const std::string& name) {
   auto rows = export_rows::read(tx, cipher, name);
@@ -76,7 +76,7 @@ Task<int64_t> ExportStore::cursor_of(Time since) {
   const int64_t through = co_await booking_watermark(database_);
   // No index tells it: a year of usage takes longer than other work may.
   auto finding = [since](pqxx::work& tx) { return sequence_before(tx, to_rfc3339(since)); };
-  const int64_t before = co_await database_.report(kSincePatience, std::move(finding));
+  const int64_t before = co_await database_.report(kSinceTimeout, std::move(finding));
   co_return std::min(before, through);
 }
 

@@ -12,7 +12,7 @@ namespace {
 // Allowance above max_connections for connections that are being refused or are closing.
 constexpr size_t kRefusals = 256;
 constexpr std::chrono::milliseconds kAcceptPause{100};
-constexpr std::chrono::milliseconds kCancelPatience{5000};
+constexpr std::chrono::milliseconds kCancelTimeout{5000};
 
 }  // namespace
 
@@ -114,11 +114,11 @@ void Server::stop_within(std::chrono::milliseconds grace) {
   if (!running_) return;
   running_ = false;
   asio::post(io_.loop(0), [this] { acceptor_->close(); });
-  accepting_.wait_for(kCancelPatience);
+  accepting_.wait_for(kCancelTimeout);
   on_every_loop(&ConnectionSet::begin_stop);
   if (open_connections_->wait_for(grace)) return;
   on_every_loop(&ConnectionSet::cancel_all);
-  if (!open_connections_->wait_for(kCancelPatience))
+  if (!open_connections_->wait_for(kCancelTimeout))
     log::error("connections did not end", {{"count", open_connections_->count()}});
 }
 

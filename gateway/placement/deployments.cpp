@@ -41,7 +41,7 @@ std::string digest_of(const DeploymentRow& row, const Json& settings) {
 constexpr std::chrono::seconds kRefreshEvery{1}, kReloadEvery{30};
 constexpr std::chrono::milliseconds kTryAgain{250};  // after a failed load
 constexpr std::chrono::milliseconds kLookAgain{25};  // poll interval of waiting callers
-constexpr std::chrono::seconds kReadyPatience{2};
+constexpr std::chrono::seconds kReadyTimeout{2};
 
 }  // namespace
 
@@ -180,7 +180,7 @@ Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
 }
 
 Task<void> Deployments::wait_ready(DeploymentKey key) {
-  const auto until = std::chrono::steady_clock::now() + kReadyPatience;
+  const auto until = std::chrono::steady_clock::now() + kReadyTimeout;
   while (std::chrono::steady_clock::now() < until) {
     co_await reloaded(until);
     const DeploymentPtr one = find_deployment(*snapshot(), key);
@@ -191,7 +191,7 @@ Task<void> Deployments::wait_ready(DeploymentKey key) {
 }
 
 Task<void> Deployments::catch_up() {
-  return reloaded(std::chrono::steady_clock::now() + kReadyPatience);
+  return reloaded(std::chrono::steady_clock::now() + kReadyTimeout);
 }
 
 Task<void> Deployments::reload_if_woken() {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::chrono::seconds kWindow{60};
 constexpr std::chrono::seconds kFirstCooldown{30}, kLongestCooldown{300};
-constexpr std::chrono::seconds kProbePatience{60};  // after which an unreported probe is given up
+constexpr std::chrono::seconds kProbeTimeout{60};  // after which an unreported probe is given up
 constexpr std::chrono::seconds kLongestRest{300};
 constexpr int kFailuresInARow = 5;
 constexpr size_t kEnoughAttempts = 10, kRecent = 256;
@@ -74,7 +74,7 @@ bool HealthBoard::admit(const DeploymentKey& deployment) {
   if (state == Breaker::half_open) {
     entry.breaker = Breaker::half_open;
     entry.probing = true;
-    entry.probe_until = now + kProbePatience;
+    entry.probe_until = now + kProbeTimeout;
   }
   return true;
 }

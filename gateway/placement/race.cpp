@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kKillPatience{30};
+constexpr std::chrono::seconds kKillTimeout{30};
 constexpr size_t kLongestId = 1024;
 
 // Refused credentials prove that nothing was made, whatever the error's code.
@@ -238,7 +238,7 @@ void Race::discard(const Flight& flight, const BackendSandbox& made) {
   unwanted.sandbox.sandbox_id = spec_.sandbox_id;
   auto work = [discard = discard_, unwanted = std::move(unwanted)]() -> Task<void> {
     auto ending = discard(unwanted);
-    const auto outcome = co_await attempt_within(kKillPatience, std::move(ending));
+    const auto outcome = co_await attempt_within(kKillTimeout, std::move(ending));
     // The reaper kills what this does not.
     if (std::holds_alternative<Error>(outcome))
       log::warn("a late sandbox was not killed at once",

@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kFinishPatience{5};
+constexpr std::chrono::seconds kFinishTimeout{5};
 constexpr std::chrono::milliseconds kEndPollPause{10};
 constexpr int kMostEndPolls = 500;
 
@@ -22,7 +22,7 @@ Task<std::optional<Meter::Measured>> BackendFirstEnds::finish(DeploymentPtr depl
                                                               const Clock& clock) {
   if (!suits(record, deployment)) co_return std::nullopt;
   auto finishing = deployment->backend->finish(record.backend_id);
-  const auto outcome = co_await attempt_within(kFinishPatience, std::move(finishing));
+  const auto outcome = co_await attempt_within(kFinishTimeout, std::move(finishing));
   const auto* counted = std::get_if<SandboxMetrics>(&outcome);
   if (!counted) co_return std::nullopt;
   co_return measured_end(*counted, clock.now());

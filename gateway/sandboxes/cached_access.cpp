@@ -6,7 +6,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kWakePatience{25};
+constexpr std::chrono::seconds kWakeTimeout{25};
 constexpr std::chrono::milliseconds kWakeAgain{20};
 
 // Resuming costs money, so it takes the permission to use the sandbox, not only to view it.
@@ -42,7 +42,7 @@ CachedSandboxPtr CachedAccess::known_awake(const TenantId& tenant, const Sandbox
 }
 
 Task<CachedSandboxPtr> CachedAccess::awake(const http::Caller& caller, SandboxId id) {
-  const auto limit = std::chrono::steady_clock::now() + kWakePatience;
+  const auto limit = std::chrono::steady_clock::now() + kWakeTimeout;
   for (;;) {
     co_await lifecycle_.transitions().wait_until_unmarked(id);
     auto known = co_await lifecycle_.get(*caller.tenant, id);

@@ -20,22 +20,23 @@ struct CreateQueue::Waiter {
   std::shared_ptr<void> token;  // of who is admitted; under the queue's mutex
 };
 
-Task<CreateQueue::Turn> CreateQueue::enter(TenantId tenant, Step step, size_t most) {
+Task<CreateQueue::Admission> CreateQueue::enter(TenantId tenant, Step step, size_t most) {
   const auto executor = co_await asio::this_coro::executor;
   const auto waiter = std::make_shared<Waiter>(executor);
-  if (auto turn = admit(tenant, step, most, waiter)) co_return std::move(*turn);
+  if (auto admission = admit(tenant, step, most, waiter)) co_return std::move(*admission);
   auto waiting = waiter->admitted.wait();
-  co_await attempt_within(kPatience, std::move(waiting));
+  co_await attempt_within(kTimeout, std::move(waiting));
   std::lock_guard lock(mutex_);
   if (!waiter->token) throw too_many_creates();
-  co_return Turn{std::move(waiter->token), true};
+  co_return Admission{std::move(waiter->token), true};
 }
 
-std::optional<CreateQueue::Turn> CreateQueue::admit(const TenantId& tenant, Step step, size_t most,
-                                                    const std::shared_ptr<Waiter>& waiter) {
+std::optional<CreateQueue::Admission> CreateQueue::admit(const TenantId& tenant, Step step,
+                                                         size_t most,
+                                                         const std::shared_ptr<Waiter>& waiter) {
   std::lock_guard lock(mutex_);
   Tenant& one = tenants_[tenant.value];
-  if (one.admitted < most) return Turn{token_of(tenant), one.admitted++ > 0};
+  if (one.admitted < most) return Admission{token_of(tenant), one.admitted++ > 0};
   Line& line = step == Step::finish ? one.finishing : one.beginning;
   if (line.size() >= kMostWaiting) throw too_many_creates();
   line.push_back(waiter);

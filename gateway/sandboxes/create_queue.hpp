@@ -18,17 +18,17 @@ namespace sandgate {
 class CreateQueue : public std::enable_shared_from_this<CreateQueue> {
  public:
   static constexpr size_t kMostWaiting = 1024;  // of a tenant, at each step
-  static constexpr std::chrono::seconds kPatience{5};
+  static constexpr std::chrono::seconds kTimeout{5};
 
   // Of a create: who finishes, with a sandbox made, goes before those who begin.
   enum class Step { begin, finish };
-  struct Turn {
+  struct Admission {
     std::shared_ptr<void> token;  // hold it until the transaction has ended
     bool is_crowded = false;  // others of the tenant were admitted already
   };
   // Waits until fewer than `most` of the tenant are admitted. Throws Error(unavailable) when
-  // kMostWaiting wait already, and after kPatience.
-  Task<Turn> enter(TenantId tenant, Step step, size_t most);
+  // kMostWaiting wait already, and after kTimeout.
+  Task<Admission> enter(TenantId tenant, Step step, size_t most);
 
  private:
   struct Waiter;
@@ -38,9 +38,9 @@ class CreateQueue : public std::enable_shared_from_this<CreateQueue> {
     Line beginning, finishing;  // empty while there is room
     std::shared_ptr<Waiter> take_next();
   };
-  // The turn, unless `waiter` has to wait for it.
-  std::optional<Turn> admit(const TenantId& tenant, Step step, size_t most,
-                            const std::shared_ptr<Waiter>& waiter);
+  // The admission, unless `waiter` has to wait for it.
+  std::optional<Admission> admit(const TenantId& tenant, Step step, size_t most,
+                                 const std::shared_ptr<Waiter>& waiter);
   std::shared_ptr<void> token_of(const TenantId& tenant);
   void leave(const TenantId& tenant);
 

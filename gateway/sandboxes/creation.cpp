@@ -12,7 +12,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kLateKillPatience{10};
+constexpr std::chrono::seconds kLateKillTimeout{10};
 constexpr int kKeepTries = 4;
 // Creates of one tenant use at most this part of the connections.
 constexpr size_t kShareOfTenant = 2;
@@ -98,17 +98,17 @@ bool Creation::drop_unaffordable(const Error& refusal) {
   return true;
 }
 
-Task<std::shared_ptr<void>> Creation::turn(CreateQueue::Step step) {
+Task<std::shared_ptr<void>> Creation::enter_queue(CreateQueue::Step step) {
   const size_t most = std::max<size_t>(1, parts_.database.options().connections / kShareOfTenant);
   auto entering = parts_.create_queue->enter(order_.tenant, step, most);
-  auto turn = co_await std::move(entering);
-  is_crowded_ = turn.is_crowded;
-  co_return std::move(turn.token);
+  auto admission = co_await std::move(entering);
+  is_crowded_ = admission.is_crowded;
+  co_return std::move(admission.token);
 }
 
 Task<void> Creation::write_intention() {
   while (!has_intention_) {
-    auto token = co_await turn(CreateQueue::Step::begin);
+    auto token = co_await enter_queue(CreateQueue::Step::begin);
     // The transaction may run after the caller gave up, so it shares ownership of this object.
     auto write = [self = shared_from_this(), token = std::move(token)](pqxx::work& tx) {
       // The later commit of the running row, which is durable, makes this one durable too.
@@ -257,7 +257,7 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
   UnwantedSandbox unwanted{placed.deployment, placed.sandbox, record_.resources, placing_since_};
   unwanted.sandbox.sandbox_id = record_.id.value;
   auto ending = discard_sandbox(std::move(unwanted));
-  const auto ended = co_await attempt_within(kLateKillPatience, std::move(ending));
+  const auto ended = co_await attempt_within(kLateKillTimeout, std::move(ending));
   const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.
   if (!unknown || !nothing_else_made(decision_.attempts)) co_return;

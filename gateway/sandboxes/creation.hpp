@@ -32,7 +32,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // else throws the refusal.
   Task<void> write_intention();
   // Waits for the tenant's other creates; the token is to be held by the transaction.
-  Task<std::shared_ptr<void>> turn(CreateQueue::Step step);
+  Task<std::shared_ptr<void>> enter_queue(CreateQueue::Step step);
   bool drop_unaffordable(const Error& refusal);  // false: nothing changed
   CreateSpec spec() const;
   // The decision without the candidates, attempts and time used up so far.
@@ -80,7 +80,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   std::shared_ptr<SpeculativeInsert> speculative_;  // for the first backend answer
   bool asked_ = false;  // the single-statement insert was sent
   std::atomic<bool> is_outdated_{false};
-  std::atomic<bool> is_crowded_{false};  // see CreateQueue::Turn
+  std::atomic<bool> is_crowded_{false};  // see CreateQueue::Admission
   std::atomic<bool> abandoned_{false};  // no row may be written any more
 };
 

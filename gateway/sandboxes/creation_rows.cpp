@@ -176,7 +176,7 @@ Task<std::optional<SandboxRecord>> Creation::write(SandboxRecord placed) {
     const bool in_time = parts_.clock.now() < until;
     if (in_time) parts_.optimistic_creates->note_limits(order_.tenant);
   }
-  auto token = co_await turn(CreateQueue::Step::finish);
+  auto token = co_await enter_queue(CreateQueue::Step::finish);
   auto work = [self = shared_from_this(), placed, token = std::move(token)](pqxx::work& tx) {
     return self->write_placed(tx, placed);
   };

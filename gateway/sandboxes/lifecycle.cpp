@@ -14,14 +14,14 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kKillPatience{10};
+constexpr std::chrono::seconds kKillTimeout{10};
 constexpr size_t kKillsAtOnce = 64;
 // Between two tries to kill. One on our own machine costs next to nothing, and a node that crashed
 // is back within seconds.
 constexpr std::chrono::seconds kKillPauseHere{2}, kKillPauseElsewhere{60};
-constexpr std::chrono::seconds kReadingPatience{1};
+constexpr std::chrono::seconds kReadingTimeout{1};
 constexpr std::chrono::seconds kLogUnpricedEvery{60};
-constexpr std::chrono::seconds kSettlePatience{25};
+constexpr std::chrono::seconds kSettleTimeout{25};
 constexpr int kDecideTries = 2;  // deployments may change concurrently
 constexpr int kExtendTries = 3;  // the sandbox may be paused and resumed concurrently
 
@@ -199,7 +199,7 @@ Task<bool> Lifecycle::kill_at(std::string name, SandboxRecord record) {
     co_return false;
   }
   auto killing = kill_on(deployment, record);
-  const auto outcome = co_await attempt_within(kKillPatience, std::move(killing));
+  const auto outcome = co_await attempt_within(kKillTimeout, std::move(killing));
   const bool killed = !std::holds_alternative<Error>(outcome);
   if (!killed)
     log::warn("a backend did not kill a sandbox",
@@ -214,7 +214,7 @@ Task<std::optional<Meter::Measured>> Lifecycle::last_reading(SandboxRecord recor
   const Descriptor& descriptor = deployment->descriptor;
   if (descriptor.known && !descriptor.can(Verb::metrics)) co_return std::nullopt;
   auto reading = deployment->backend->metrics(record.backend_id);
-  const auto outcome = co_await attempt_within(kReadingPatience, std::move(reading));
+  const auto outcome = co_await attempt_within(kReadingTimeout, std::move(reading));
   const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
   if (!metrics) co_return std::nullopt;
   co_return measured_of(*metrics, parts_.clock.now());
@@ -250,7 +250,7 @@ Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
   if (!deployment || record.backend_id.empty()) co_return std::nullopt;
   auto finding = deployment->backend->find(record.backend_id);
-  const auto outcome = co_await attempt_within(kKillPatience, std::move(finding));
+  const auto outcome = co_await attempt_within(kKillTimeout, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || (*found && (*found)->state != BackendState::gone)) co_return std::nullopt;
   const std::chrono::seconds ttl(record.ttl_seconds);
@@ -290,7 +290,7 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
 }
 
 Task<SandboxRecord> Lifecycle::settled(TenantId tenant, SandboxId id) {
-  const auto limit = std::chrono::steady_clock::now() + kSettlePatience;
+  const auto limit = std::chrono::steady_clock::now() + kSettleTimeout;
   auto known = co_await get(std::move(tenant), id);
   while (is_on_its_way(known->record.state)) {
     if (std::chrono::steady_clock::now() > limit) throw wrong_state(known->record);

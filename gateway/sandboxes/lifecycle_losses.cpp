@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kFindPatience{5};
+constexpr std::chrono::seconds kFindTimeout{5};
 // Reads of a row whose end another replica may be about to write, and the pause between them.
 constexpr int kLooks = 3;
 constexpr std::chrono::milliseconds kLookPause{50};
@@ -152,7 +152,7 @@ Task<std::optional<Lifecycle::KnownEnd>> Lifecycle::known_end(SandboxRecord reco
   const Descriptor& descriptor = deployment->descriptor;
   if (!descriptor.reports_final_usage && !descriptor.tells_ends) co_return std::nullopt;
   auto finding = deployment->backend->find(record.backend_id);
-  const auto outcome = co_await attempt_within(kFindPatience, std::move(finding));
+  const auto outcome = co_await attempt_within(kFindTimeout, std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || !*found) co_return std::nullopt;
   co_return end_told_by(**found, record);

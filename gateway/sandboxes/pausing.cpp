@@ -13,8 +13,8 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kPausePatience{20};
-constexpr std::chrono::seconds kExtendPatience{5};
+constexpr std::chrono::seconds kPauseTimeout{20};
+constexpr std::chrono::seconds kExtendTimeout{5};
 // A sandbox whose time is over and whose pause was refused: the reaper tries again by then.
 constexpr std::chrono::seconds kPauseAgain{300};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between checks for a copy being made
@@ -170,19 +170,19 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
   if (record.on_expiry == EndAction::pause) {
     auto extending = deployment->backend->extend(record.backend_id, kPausedTtl);
-    const auto longer = co_await attempt_within(kExtendPatience, std::move(extending));
+    const auto longer = co_await attempt_within(kExtendTimeout, std::move(extending));
     if (const auto* error = std::get_if<Error>(&longer))
       log::info("a backend may end a paused sandbox by its own clock",
                 {{"sandbox", record.id.value}, {"reason", error->what()}});
   }
   auto pausing = deployment->backend->pause(record.backend_id, record.kept.value_or(Keeps::memory));
-  co_return co_await attempt_within(kPausePatience, std::move(pausing));
+  co_return co_await attempt_within(kPauseTimeout, std::move(pausing));
 }
 
 // A resume that is blocked by a copy of the disk is repeated until the copy is made.
 Task<Outcome<std::monostate>> Pausing::ask_to_resume(DeploymentPtr deployment,
                                                      SandboxRecord record) {
-  const auto limit = std::chrono::steady_clock::now() + kPausePatience;
+  const auto limit = std::chrono::steady_clock::now() + kPauseTimeout;
   for (bool copied = true;;) {
     const auto left = limit - std::chrono::steady_clock::now();
     auto resuming = deployment->backend->resume(record.backend_id);
@@ -342,7 +342,7 @@ Task<void> Pausing::shorten(DeploymentPtr deployment, SandboxRecord record,
   if (!row || !*row || (*row)->state != record.state) co_return;
   auto shortening =
       deployment->backend->extend(record.backend_id, backend_ttl(ttl, deployment->descriptor));
-  co_await attempt_within(kExtendPatience, std::move(shortening));
+  co_await attempt_within(kExtendTimeout, std::move(shortening));
 }
 
 }  // namespace sandgate

@@ -11,7 +11,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kLookPatience{20};
+constexpr std::chrono::seconds kLookTimeout{20};
 // After a start, or an outage of the database, for all gateways to be back and to write the use
 // that rows lack.
 constexpr std::chrono::seconds kTimeToReturn{5};
@@ -177,7 +177,7 @@ Task<bool> Reaper::resolve_attempt(sandbox_rows::OpenAttempt open) {
 
 Task<void> Reaper::find_orphan(sandbox_rows::OpenAttempt open) {
   auto finding = resolve_attempt(open);
-  const auto outcome = co_await attempt_within(kLookPatience, std::move(finding));
+  const auto outcome = co_await attempt_within(kLookTimeout, std::move(finding));
   // A backend that did not answer is asked again the next time the attempt is due.
   const bool* resolved = std::get_if<bool>(&outcome);
   if (!resolved || !*resolved) co_return;

@@ -11,7 +11,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kPatience{60};
+constexpr std::chrono::seconds kTimeout{60};
 constexpr std::chrono::milliseconds kStart{2000}, kLookAgain{50};
 constexpr std::chrono::hours kUnlistedAgain{1};
 
@@ -85,7 +85,7 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   const auto expected = co_await database.run(std::move(turn));
   if (!expected) co_return std::nullopt;
   auto listing = deployment->backend->list();
-  auto outcome = co_await attempt_within(kPatience, std::move(listing));
+  auto outcome = co_await attempt_within(kTimeout, std::move(listing));
   auto* listed = std::get_if<std::vector<BackendSandbox>>(&outcome);
   if (!listed) {
     log_unlisted(deployment->key(), std::get<Error>(outcome));
@@ -176,7 +176,7 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
 // What could not be written is tried again while the backend tells of it, and then by the sweep.
 Task<void> Reconciler::note_deaths_on(DeploymentPtr deployment, std::set<std::string>& noted) {
   auto asking = deployment->backend->deaths();
-  const auto outcome = co_await attempt_within(kPatience, std::move(asking));
+  const auto outcome = co_await attempt_within(kTimeout, std::move(asking));
   const auto* died = std::get_if<std::vector<std::string>>(&outcome);
   if (!died) co_return;
   std::set<std::string> owed;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr int kMeetings = 5;  // a try fails only when a concurrent create or end interferes
 constexpr std::chrono::milliseconds kMeetingPause{20};
-constexpr std::chrono::seconds kMeetingPatience{30};
+constexpr std::chrono::seconds kMeetingTimeout{30};
 
 std::optional<SandboxRecord> in_scope(pqxx::work& tx, const TenantId& tenant,
                                       const std::string& key) {
@@ -49,7 +49,7 @@ void claim_scope(pqxx::work& tx, const TenantId& tenant, const std::string& key)
 
 // Waits while the sandbox is being created; empty when there is none.
 Task<std::optional<SandboxRecord>> Scopes::join(TenantId tenant, std::string key) {
-  const auto limit = std::chrono::steady_clock::now() + kMeetingPatience;
+  const auto limit = std::chrono::steady_clock::now() + kMeetingTimeout;
   for (;;) {
     auto read = [tenant, key](pqxx::work& tx) { return in_scope(tx, tenant, key); };
     auto found = co_await lifecycle_.parts().database.run(std::move(read));

@@ -9,7 +9,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kShadowKillPatience{30};
+constexpr std::chrono::seconds kShadowKillTimeout{30};
 
 constexpr char kBegun[] = R"sql(
   INSERT INTO shadow (id, sandbox, tenant, profile, version, outcome, document, finished_at)
@@ -86,7 +86,7 @@ Task<void> Shadowing::place_run(Run& run) {
   unwanted.sandbox.sandbox_id = run.id.value;
   run.decision.chosen = unwanted.deployment->name;
   auto ending = parts_.discard(unwanted);
-  const auto ended = co_await attempt_within(kShadowKillPatience, std::move(ending));
+  const auto ended = co_await attempt_within(kShadowKillTimeout, std::move(ending));
   if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once",
               {{"deployment", unwanted.deployment->name}});

@@ -22,9 +22,9 @@ constexpr Quota kSnapshots{"snapshots",
                            100};
 constexpr std::chrono::seconds kCopyLease{360};
 constexpr std::chrono::seconds kForkLease{900};
-constexpr std::chrono::seconds kRemovalLease{30}, kRemovalPatience{20};
+constexpr std::chrono::seconds kRemovalLease{30}, kRemovalTimeout{20};
 constexpr size_t kCopiesAtOnce = 8;
-constexpr std::chrono::seconds kMakerPatience{2};
+constexpr std::chrono::seconds kMakerTimeout{2};
 constexpr std::chrono::milliseconds kMakerPause{50};
 
 // Throws the backend's error, after the row has been updated.
@@ -33,7 +33,7 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
   Database& database = lifecycle.parts().database;
   auto making =
       deployment->backend->snapshot(backend_id, wanted.id.value, wanted.kept, !wanted.for_fork);
-  auto outcome = co_await attempt_within(kCopyPatience, std::move(making));
+  auto outcome = co_await attempt_within(kCopyTimeout, std::move(making));
   if (auto* made = std::get_if<BackendSnapshot>(&outcome)) co_return std::move(*made);
   const Error error = std::get<Error>(outcome);
   // A backend that did not answer may still make the snapshot.
@@ -205,7 +205,7 @@ Task<void> Snapshots::finish_removal(SnapshotRecord snapshot) {
     co_return;
   }
   auto removing = remove_on_backend(std::move(snapshot));
-  const auto outcome = co_await attempt_within(kRemovalPatience, std::move(removing));
+  const auto outcome = co_await attempt_within(kRemovalTimeout, std::move(removing));
   const bool* removed = std::get_if<bool>(&outcome);
   const auto* error = std::get_if<Error>(&outcome);
   const bool gone =
@@ -269,7 +269,7 @@ Task<std::vector<Outcome<SandboxRecord>>> Snapshots::make_copies(SandboxRecord s
 Task<std::optional<SnapshotRecord>> Snapshots::recover(TenantId tenant, std::string made) {
   const auto id = SnapshotId::parse(made);
   if (!id) co_return std::nullopt;
-  const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
+  const auto limit = std::chrono::steady_clock::now() + kMakerTimeout;
   for (;;) {
     const bool late = std::chrono::steady_clock::now() > limit;
     auto look = [tenant, id = *id, late](pqxx::work& tx) {
@@ -285,7 +285,7 @@ Task<std::optional<SnapshotRecord>> Snapshots::recover(TenantId tenant, std::str
 
 Task<std::map<size_t, SandboxRecord>> Snapshots::recover_copies(TenantId tenant, std::string made) {
   const Written written = written_in(made);
-  const auto limit = std::chrono::steady_clock::now() + kMakerPatience;
+  const auto limit = std::chrono::steady_clock::now() + kMakerTimeout;
   auto copies = co_await copies_of(parts_.database, written.ids);
   while (!unmade_among(copies).empty() && std::chrono::steady_clock::now() <= limit) {
     co_await sleep_for(kMakerPause);

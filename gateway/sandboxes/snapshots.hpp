@@ -9,7 +9,7 @@
 namespace sandgate {
 
 // The time that a backend has to make a snapshot.
-inline constexpr std::chrono::seconds kCopyPatience{300};
+inline constexpr std::chrono::seconds kCopyTimeout{300};
 
 // Takes, restores and removes snapshots, and forks sandboxes. A snapshot's row exists before its
 // backend is asked and until the backend has removed the snapshot; the reaper removes what a crash

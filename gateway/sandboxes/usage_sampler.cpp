@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::chrono::seconds kSamplePatience{5};
+constexpr std::chrono::seconds kSampleTimeout{5};
 constexpr size_t kSamplesAtOnce = 16;
 
 }  // namespace
@@ -61,7 +61,7 @@ Task<size_t> UsageSampler::sample_on(DeploymentPtr deployment) {
   auto due = co_await due_on(deployment);
   auto read = [this, deployment, &taken](Due one) -> Task<void> {
     auto reading = deployment->backend->metrics(one.backend_id);
-    const auto outcome = co_await attempt_within(kSamplePatience, std::move(reading));
+    const auto outcome = co_await attempt_within(kSampleTimeout, std::move(reading));
     const auto* metrics = std::get_if<SandboxMetrics>(&outcome);
     if (!metrics) {
       // It is read at the next round; until then budgets keep the money for what it counts.

@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::chrono::seconds kOrphansPatience{2};
+constexpr std::chrono::seconds kOrphansTimeout{2};
 constexpr std::chrono::milliseconds kOrphansPause{10};
 
 // The directory of the newest initdb in the places of Debian, Red Hat and source builds.
@@ -59,7 +59,7 @@ void check(int exit_code, const std::string& what) {
 
 // Kills the processes that a killed supervisor left behind and waits until they are gone.
 void end_all(const std::function<bool(const fs::path& process)>& is_orphan) {
-  const auto limit = std::chrono::steady_clock::now() + kOrphansPatience;
+  const auto limit = std::chrono::steady_clock::now() + kOrphansTimeout;
   std::error_code gone;
   for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
     any = false;

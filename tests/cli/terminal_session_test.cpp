@@ -92,11 +92,11 @@ class HeldUpSocket : public WebSocket {
 // Writes what the other end takes, until it takes nothing for a while or has taken it all. Returns
 // how much that was.
 size_t write_while_taken(int fd, std::string_view bytes) {
-  constexpr int kPatience = 500;
+  constexpr int kTimeout = 500;
   ::fcntl(fd, F_SETFL, O_NONBLOCK);
   size_t taken = 0;
   pollfd end{fd, POLLOUT, 0};
-  while (taken < bytes.size() && ::poll(&end, 1, kPatience) == 1)
+  while (taken < bytes.size() && ::poll(&end, 1, kTimeout) == 1)
     taken += static_cast<size_t>(
         std::max<ssize_t>(0, ::write(fd, bytes.data() + taken, bytes.size() - taken)));
   return taken;

@@ -24,8 +24,8 @@ struct Queue {
     auto work = [this, name, of, step]() -> Task<void> {
       auto entering = queue->enter(of, step, 2);
       const auto outcome = co_await attempt(std::move(entering));
-      if (const auto* turn = std::get_if<CreateQueue::Turn>(&outcome))
-        admitted[name] = *turn;
+      if (const auto* admission = std::get_if<CreateQueue::Admission>(&outcome))
+        admitted[name] = *admission;
       else
         refused.push_back(std::get<Error>(outcome).code);
     };
@@ -42,13 +42,13 @@ struct Queue {
   }
   std::string names() const {
     std::string all;
-    for (const auto& [name, turn] : admitted) all += name;
+    for (const auto& [name, admission] : admitted) all += name;
     return all;
   }
 
   asio::io_context loop;
   std::shared_ptr<CreateQueue> queue = std::make_shared<CreateQueue>();
-  std::map<std::string, CreateQueue::Turn> admitted;
+  std::map<std::string, CreateQueue::Admission> admitted;
   std::vector<ErrorCode> refused;
   const TenantId one = TenantId::make(), other = TenantId::make();
 };
