@@ -19,8 +19,7 @@ class SpeculativeWrite {
  public:
   // How long the transaction keeps its connection and locks while waiting for the backend.
   static constexpr std::chrono::milliseconds kWait{50};
-  static constexpr size_t kConnectionShare =
-      4;  // one in so many connections may wait for a backend
+  static constexpr size_t kConnectionShare = 4;  // one connection in so many may wait like this
 
   // Called inside the transaction. Throws Error(unavailable) when the answer is late or not as
   // foreseen; the transaction must roll back then.
