@@ -67,6 +67,7 @@ TEST_F(TcpMemoryTest, ManyConnectionsHoldNoMoreThanFew) {
 // The control: full buffers of connections by the hundred, beyond the quarter, end nobody.
 TEST_F(TcpMemoryTest, WhoStaysWithinItLosesNothing) {
   const std::string busy = node().create();
+  if (peak_mib(busy) < 0) GTEST_SKIP() << "this machine counts it as memory of the group";
   EXPECT_EQ(node().python(busy, hoard(4, 200)).out, "all True\n");
   RecordProperty("peak_mib", static_cast<int>(peak_mib(busy)));
   run(node().provider().kill(busy));
