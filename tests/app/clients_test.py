@@ -12,7 +12,7 @@ sys.dont_write_bytecode = True
 
 from cases import main  # noqa: E402
 from pages_test import World, block  # noqa: E402
-from twin import npm_package, pip_package  # noqa: E402
+from twin import npm_packages, pip_package  # noqa: E402
 from websocket import Refused, Socket  # noqa: E402
 
 PAGE = "clients.md"
@@ -125,8 +125,7 @@ def use(port, refused):
 def run():
     global programs, modules
     programs = pip_package("openapi-python-client==0.29.1")
-    for package in ("typescript@5.9.3", "openapi-typescript@7.13.0", "openapi-fetch@0.17.0"):
-        modules = npm_package("clients", package)
+    modules = npm_packages("typescript@5.9.3", "openapi-typescript@7.13.0", "openapi-fetch@0.17.0")
     main(globals())
 
 

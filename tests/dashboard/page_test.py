@@ -14,14 +14,14 @@ sys.dont_write_bytecode = True
 
 from cases import main  # noqa: E402
 from server import Server  # noqa: E402
-from twin import npm_package  # noqa: E402
+from twin import npm_packages  # noqa: E402
 
 USAGE = ["Charge, last 30 days", "By profile and backend"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def open_pages(server, key, *steps):
-    folder = npm_package("dashboard", "jsdom@22.1.0")
+    folder = npm_packages("jsdom@22.1.0")
     # Modules are looked for beside the script that imports them.
     copy = os.path.join(folder, "page.mjs")
     shutil.copyfile(HERE + "/page.mjs", copy)

@@ -2,6 +2,7 @@
 
 The client is installed once into SANDGATE_SDK_CACHE (or build/sdk); without Node.js or Python, or
 when the registry cannot be reached, the test is skipped with exit code 77 and the reason."""
+import fcntl
 import os
 import shutil
 import subprocess
@@ -18,42 +19,46 @@ def skip(reason):
     sys.exit(SKIPPED)
 
 
-def npm_package(vendor, package):
-    """The folder whose node_modules holds `package` ("name@version")."""
+def client_folder(name, *commands):
+    """CACHE/name, made by `commands` once: whole or not at all, whoever else wants it at the same time."""
+    folder = os.path.join(CACHE, name)
+    installed = os.path.join(folder, "installed")
+    os.makedirs(CACHE, exist_ok=True)
+    with open(folder + ".lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if os.path.exists(installed):
+            return folder
+        shutil.rmtree(folder, ignore_errors=True)
+        os.mkdir(folder)
+        for words in commands:
+            done = subprocess.run([word.format(folder=folder) for word in words], stdin=subprocess.DEVNULL,
+                                  capture_output=True, text=True, timeout=240)
+            if done.returncode:
+                skip(f"{name} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
+        open(installed, "w").close()
+    return folder
+
+
+def npm_packages(*packages):
+    """The folder whose node_modules holds `packages` ("name@version")."""
     if not shutil.which("node") or not shutil.which("npm"):
         skip("Node.js and npm are not installed")
-    folder = os.path.join(CACHE, vendor)
-    name, _, version = package.rpartition("@")
-    manifest = os.path.join(folder, "node_modules", name, "package.json")
-    if not os.path.exists(manifest) or f'"version": "{version}"' not in open(manifest).read():
-        os.makedirs(folder, exist_ok=True)
-        done = subprocess.run(
-            ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", folder,
-             package], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=240)
-        if done.returncode:
-            skip(f"{package} cannot be installed: {done.stderr.strip()[-300:]}")
-    return folder
+    return client_folder("+".join(packages).replace("/", "_"),
+                         ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", "{folder}",
+                          *packages])
 
 
 def pip_package(package):
     """The programs' folder of an environment of its own that holds `package` ("name==version")."""
-    folder = os.path.join(CACHE, package)
-    programs, installed = os.path.join(folder, "bin"), os.path.join(folder, "installed")
-    if os.path.exists(installed):
-        return programs
-    for words in ([sys.executable, "-m", "venv", "--clear", folder],
-                  [os.path.join(programs, "python"), "-m", "pip", "install", "--quiet", package]):
-        done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            skip(f"{package} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
-    open(installed, "w").close()
-    return programs
+    folder = client_folder(package, [sys.executable, "-m", "venv", "{folder}"],
+                           ["{folder}/bin/python", "-m", "pip", "install", "--quiet", package])
+    return os.path.join(folder, "bin")
 
 
 def node(vendor, package, environment, script="twin.mjs"):
     """Runs <vendor>/<script>; `environment` makes the client's variables from the fake's URL. Ends
     the program with its status."""
-    folder = npm_package(vendor, package)
+    folder = npm_packages(package)
     # Modules are looked for beside the script that imports them.
     copy = os.path.join(folder, script)
     shutil.copyfile(os.path.join(HERE, vendor, script), copy)

@@ -12,7 +12,7 @@ PACKAGE = "e2b@2.51.0"
 
 def main():
     world.need_root()
-    folder = world.twin.npm_package("e2b", PACKAGE)
+    folder = world.twin.npm_packages(PACKAGE)
     wanted = sys.argv[1:] or ["control", "commands", "files"]
     failed = []
     with world.World() as here:

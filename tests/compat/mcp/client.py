@@ -11,7 +11,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults", HERE + "/../../vendors"]
 
 from server import Client, Server  # noqa: E402
-from twin import npm_package  # noqa: E402
+from twin import npm_packages  # noqa: E402
 
 PACKAGE = "@modelcontextprotocol/sdk@1.32.2"
 PROFILE = {"limits": {"max_ttl_seconds": 3600}, "ttl_seconds": 600}
@@ -27,7 +27,7 @@ class Failed(Exception):
 
 class Driver:
     def __init__(self):
-        folder = npm_package("mcp", PACKAGE)
+        folder = npm_packages(PACKAGE)
         # Modules are looked for beside the script that imports them.
         copy = os.path.join(folder, "driver.mjs")
         shutil.copyfile(HERE + "/driver.mjs", copy)
