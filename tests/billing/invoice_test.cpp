@@ -14,6 +14,7 @@
 #include "gateway/core/moment.hpp"
 #include "gateway/core/statement.hpp"
 #include "tests/billing/billing_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -157,7 +158,7 @@ TEST_F(InvoiceTest, IssuingKeepsNobodyFromBooking) {
   pqxx::work holding(other);
   holding.exec_params("SELECT FROM invoice WHERE id = $1 FOR UPDATE", id.value);
   std::thread issuing([&] { run(invoices.issue(id)); });
-  while (rows("SELECT FROM pg_locks WHERE NOT granted").empty()) std::this_thread::yield();
+  EXPECT_TRUE(test::eventually([this] { return database.has_lock_waiter(); }));
   EXPECT_NO_THROW(use(500s));
   holding.commit();
   issuing.join();

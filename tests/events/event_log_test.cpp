@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/events/events_world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -79,12 +80,7 @@ TEST_F(EventLogTest, AnEndWaitsForWhatIsBeingTold) {
     ending = std::thread(
         [this, id] { set_state(id, "stopped", ", ended_at = now(), stop_reason = 'killed'"); });
     // Not before the end stands at the row, where it has to wait for this to be committed.
-    const auto waits = [&] {
-      return tx.exec("SELECT count(*) FROM pg_locks WHERE NOT granted")[0][0].as<int>() > 0;
-    };
-    for (int looks = 0; looks < 500 && !waits(); ++looks)
-      std::this_thread::sleep_for(std::chrono::milliseconds(2));
-    EXPECT_TRUE(waits());
+    EXPECT_TRUE(test::eventually([this] { return database.has_lock_waiter(); }));
   };
   run(database->run(std::move(work)));
   ending.join();

@@ -54,9 +54,7 @@ TEST(BackendFirstEnds, WhoeverAsksForTheBooksWaitsForABookingUnderWay) {
   pqxx::work holdup(other);
   holdup.exec("LOCK TABLE usage_event IN SHARE MODE");
   auto booking = std::async(std::launch::async, [&] { return world.book_ends(); });
-  const std::string waiting =
-      "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage_event'::regclass";
-  EXPECT_TRUE(test::eventually([&] { return world.sql(waiting) != "0"; }));
+  EXPECT_TRUE(test::eventually([&] { return world.database.has_lock_waiter(); }));
   auto asked = world.ask(box.id);
   EXPECT_EQ(asked.wait_for(300ms), std::future_status::timeout);
   holdup.commit();

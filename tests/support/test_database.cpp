@@ -105,6 +105,16 @@ TestDatabase::~TestDatabase() {
   }
 }
 
+bool TestDatabase::has_lock_waiter() const {
+  // A connection of its own for each look: within a transaction pg_stat_activity stands still.
+  pqxx::connection connection(url_);
+  pqxx::nontransaction look(connection);
+  const pqxx::result waiting = look.exec(
+      "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = "
+      "'Lock'");
+  return !waiting.empty();
+}
+
 void TestDatabase::stop_cluster() { cluster_to_stop().crash(); }
 void TestDatabase::start_cluster() { cluster_to_stop().start(); }
 

@@ -22,6 +22,9 @@ class TestDatabase {
   Database& operator*() { return *database_; }
   Database* operator->() { return database_.get(); }
   const std::string& url() const { return url_; }
+  // True while one of its connections waits for a lock. Other databases of the cluster do not
+  // count.
+  bool has_lock_waiter() const;
   // Stop and restart the cluster, for tests of outages, which need an OwnCluster.
   static void stop_cluster();  // immediate, like kill -9
   static void start_cluster();  // after stop_cluster
