@@ -52,9 +52,12 @@ Task<http::Response> OperationsHandlers::ready(http::Request&) {
     return answer && *answer;
   };
   const bool ready = good(database) && good(deployment);
-  co_return http::Response::json(ready ? 200 : 503, {{"status", ready ? "ready" : "not ready"},
-                                                     {"database", good(database)},
-                                                     {"deployments", good(deployment)}});
+  auto response =
+      http::Response::json(ready ? 200 : 503, {{"status", ready ? "ready" : "not ready"},
+                                               {"database", good(database)},
+                                               {"deployments", good(deployment)}});
+  response.is_expected = !ready;
+  co_return response;
 }
 
 Task<http::Response> OperationsHandlers::metrics(http::Request&) {
