@@ -56,23 +56,33 @@ class ExtensionBackend : public Backend {
   std::shared_ptr<SandgateProvider> provider_;
 };
 
+// A fake takes longer to start than a test takes, so the tests of a vendor share one.
+std::shared_ptr<VendorServer>& shared_fake(const VendorLine& line) {
+  static std::map<std::string, std::shared_ptr<VendorServer>> fakes;
+  auto& fake = fakes[line.name];
+  if (!fake) fake = std::make_shared<VendorServer>(line.script, line.specs);
+  return fake;
+}
+
 // A vendor's adapter against its fake. What it asked must fit the vendor's own description.
 class VendorBackend : public Backend {
  public:
   VendorBackend(LiveLoop& loop, const VendorLine& line)
-      : image_(line.image), vendor_(line, loop.executor()) {}
+      : line_(line), vendor_(line, loop.executor(), shared_fake(line)) {}
   ~VendorBackend() override {
     const auto state = vendor_.server().state();
     EXPECT_EQ(state["violations"], Json::array());
     EXPECT_EQ(state["boxes"], Json::array());
+    const bool is_clean = state["violations"].empty() && state["boxes"].empty();
+    if (!is_clean) shared_fake(line_).reset();  // the next test is not blamed for it
   }
   Provider& provider() override { return vendor_.provider(); }
   CreateSpec spec() override {
-    return {.image = image_, .network = {.fallback = NetworkDefault::allow}};
+    return {.image = line_.image, .network = {.fallback = NetworkDefault::allow}};
   }
 
  private:
-  const std::string image_;
+  const VendorLine& line_;
   Vendor vendor_;
 };
 

@@ -249,8 +249,9 @@ std::vector<VendorLine> vendors_with(Verb verb) {
   return lines;
 }
 
-Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor)
-    : server_(line.script, line.specs),
-      provider_(provider_at(server_.url(), line, {http_, std::move(executor)})) {}
+Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor,
+               std::shared_ptr<VendorServer> server)
+    : server_(server ? std::move(server) : std::make_shared<VendorServer>(line.script, line.specs)),
+      provider_(provider_at(server_->url(), line, {http_, std::move(executor)})) {}
 
 }  // namespace sandgate::test

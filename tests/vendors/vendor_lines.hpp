@@ -40,15 +40,16 @@ const std::vector<Descriptor>& vendor_descriptors();
 // The lines of those that declare a verb.
 std::vector<VendorLine> vendors_with(Verb verb);
 
-// The adapter as a deployment's row makes it, against a fake of its own.
+// The adapter as a deployment's row makes it, against a fake of its own or a shared one.
 class Vendor {
  public:
-  Vendor(const VendorLine& line, asio::any_io_executor executor);
+  Vendor(const VendorLine& line, asio::any_io_executor executor,
+         std::shared_ptr<VendorServer> server = nullptr);
   Provider& provider() { return *provider_; }
-  VendorServer& server() { return server_; }
+  VendorServer& server() { return *server_; }
 
  private:
-  VendorServer server_;
+  const std::shared_ptr<VendorServer> server_;
   CurlClient http_;
   std::shared_ptr<Provider> provider_;
 };
