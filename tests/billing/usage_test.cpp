@@ -155,7 +155,7 @@ TEST_F(UsageTest, ABookingThatFailedIsTriedAgainAtOnce) {
 }
 
 TEST_F(UsageTest, SumsThatWouldLackSomethingAreRefused) {
-  run(database->run([&](pqxx::work& tx) {
+  run(database->run_within(60s, [&](pqxx::work& tx) {
     tx.exec_params(
         "INSERT INTO metered_sandbox (sandbox, tenant, profile, profile_version, deployment,"
         " provider, region, state, closed_as, milli_vcpu, memory_mib, disk_gib, opened_at,"
