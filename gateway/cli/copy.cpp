@@ -1,6 +1,7 @@
 #include "gateway/cli/copy.hpp"
 
-#include <sys/stat.h>
+#include <fcntl.h>
+#include <unistd.h>
 
 #include <charconv>
 #include <filesystem>
@@ -103,20 +104,22 @@ std::optional<fs::perms> permissions_from(const Reply& reply) {
   return static_cast<fs::perms>(bits) & fs::perms::all;
 }
 
-// Its mode is told when it is complete, so until then only its owner may read it.
-std::ofstream open_private(const fs::path& path) {
-  const mode_t before = ::umask(077);
-  std::ofstream file(path, std::ios::binary | std::ios::trunc);
-  ::umask(before);
-  return file;
+// A new file, whatever stood there: a link that somebody put at this known name leads nowhere. Its
+// mode is told when it is complete, so until then only its owner may read it.
+std::ofstream create_private(const fs::path& path) {
+  std::error_code nothing_there;
+  fs::remove(path, nothing_there);
+  const int created = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+  if (created < 0) throw fs::filesystem_error("create", path, {errno, std::generic_category()});
+  ::close(created);
+  return std::ofstream(path, std::ios::binary);
 }
 
 void download_file(const Context& context, const Client& client, const CopyPath& source,
                    const Json& entry, const fs::path& target) {
   // Written to a temporary file and renamed, so that a broken copy never looks complete.
   const fs::path partial = target.string() + ".sandgate-partial";
-  std::ofstream file = open_private(partial);
-  if (!file) throw Error(ErrorCode::invalid, "cannot write " + target.string());
+  std::ofstream file = create_private(partial);
   Progress progress(context.console(), target.filename().string(),
                     entry.value("size", uint64_t{0}));
   Reply reply;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -139,7 +141,11 @@ TEST(Copy, APlaceThatCannotBeMadeIsTold) {
 
 TEST(Copy, AFullDiskEndsTheTransfer) {
   const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
-  std::filesystem::create_symlink("/dev/full", target + ".sandgate-partial");
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  getrlimit(RLIMIT_FSIZE, &limit);
+  const rlimit full{500'000, limit.rlim_max};
+  setrlimit(RLIMIT_FSIZE, &full);
   // Who reads on is told of the missing half.
   ScriptedServer server([](const auto& request) {
     if (request.target.find("/stat?") != std::string::npos)
@@ -152,10 +158,37 @@ TEST(Copy, AFullDiskEndsTheTransfer) {
   const Told told =
       tell(server.url(), {"cp", "--json", (make_id("sb") + ":a").c_str(), target.c_str()});
   const Json problem = Json::parse(testing::internal::GetCapturedStderr());
+  setrlimit(RLIMIT_FSIZE, &limit);
+  std::signal(SIGXFSZ, before);
 
   EXPECT_EQ(told.exit_code, 1);
   EXPECT_EQ(problem.at("detail"), "cannot write all of " + target);
   EXPECT_FALSE(std::filesystem::exists(target));
+  EXPECT_FALSE(std::filesystem::exists(target + ".sandgate-partial"));
+}
+
+TEST(Copy, ALinkThatSomebodyPutForItLeadsNowhere) {
+  const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  const std::string elsewhere = target + ".elsewhere";
+  std::ofstream(elsewhere) << "mine";
+  std::filesystem::create_symlink(elsewhere, target + ".sandgate-partial");
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("/stat?") != std::string::npos)
+      return ScriptedServer::json(200, R"({"type":"file","size":6})");
+    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
+  });
+
+  const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), target.c_str()});
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_FALSE(std::filesystem::is_symlink(target));
+  std::stringstream copied, kept;
+  copied << std::ifstream(target).rdbuf();
+  kept << std::ifstream(elsewhere).rdbuf();
+  EXPECT_EQ(copied.str(), "theirs");
+  EXPECT_EQ(kept.str(), "mine");
+  std::filesystem::remove(target);
+  std::filesystem::remove(elsewhere);
 }
 
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
