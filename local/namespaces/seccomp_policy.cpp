@@ -201,6 +201,15 @@ void keep_scheduling_of_agent(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfUser)});
 }
 
+// What who sets one of these options of a socket is told; 0 reports success, without effect.
+void answer_options(Filter& filter, uint16_t answer, uint64_t level,
+                    std::initializer_list<uint64_t> options) {
+  for (const uint64_t option : options)
+    filter.add(
+        SCMP_ACT_ERRNO(answer), "setsockopt",
+        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+}
+
 // Options that let a socket hold kernel memory for which no control group is charged (queues of
 // errors and of sent packets with their times, keys of TCP segments, options of IPv6, datagrams
 // that are gathered, see allow_sends), or what the whole machine has few of (half-closed
@@ -209,23 +218,13 @@ void refuse_uncharged_options(Filter& filter) {
   constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6, kUdpCork = 1;
   constexpr int kIpv6FlowLabels = 32;
   // Reports success: the C library's resolver gives up its socket on an error.
-  for (const auto& [level, option] :
-       {std::pair<uint64_t, uint64_t>{IPPROTO_IP, IP_RECVERR}, {IPPROTO_IPV6, IPV6_RECVERR}})
-    filter.add(
-        SCMP_ACT_ERRNO(0), "setsockopt",
-        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
-  for (const auto& [level, option] : {std::pair<uint64_t, uint64_t>{SOL_SOCKET, SO_TIMESTAMPING},
-                                      {SOL_SOCKET, kTimestampingNew},
-                                      {IPPROTO_TCP, TCP_MD5SIG},
-                                      {IPPROTO_TCP, TCP_MD5SIG_EXT},
-                                      {IPPROTO_TCP, kFirstAuthentication},
-                                      {IPPROTO_TCP, TCP_LINGER2},
-                                      {IPPROTO_UDP, kUdpCork},
-                                      {IPPROTO_IPV6, kIpv6Options},
-                                      {IPPROTO_IPV6, kIpv6FlowLabels}})
-    filter.add(
-        SCMP_ACT_ERRNO(EPERM), "setsockopt",
-        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+  answer_options(filter, 0, IPPROTO_IP, {IP_RECVERR});
+  answer_options(filter, 0, IPPROTO_IPV6, {IPV6_RECVERR});
+  answer_options(filter, EPERM, SOL_SOCKET, {SO_TIMESTAMPING, kTimestampingNew});
+  answer_options(filter, EPERM, IPPROTO_TCP,
+                 {TCP_MD5SIG, TCP_MD5SIG_EXT, kFirstAuthentication, TCP_LINGER2});
+  answer_options(filter, EPERM, IPPROTO_UDP, {kUdpCork});
+  answer_options(filter, EPERM, IPPROTO_IPV6, {kIpv6Options, kIpv6FlowLabels});
 }
 
 // A socket may be in many groups on loopback, for which no control group is charged, and to leave
@@ -234,15 +233,11 @@ void refuse_uncharged_options(Filter& filter) {
 // kernel answers where no interface is named.
 void refuse_memberships(Filter& filter) {
   constexpr int kIpv6Anycast = 27;
-  const auto refuse = [&](uint64_t level, std::initializer_list<int> options) {
-    for (const int option : options)
-      filter.add(SCMP_ACT_ERRNO(ENODEV), "setsockopt",
-                 {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level),
-                  SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, static_cast<uint64_t>(option))});
-  };
-  refuse(IPPROTO_IP,
-         {IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
-  refuse(IPPROTO_IPV6, {IPV6_JOIN_GROUP, kIpv6Anycast, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
+  answer_options(
+      filter, ENODEV, IPPROTO_IP,
+      {IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
+  answer_options(filter, ENODEV, IPPROTO_IPV6,
+                 {IPV6_JOIN_GROUP, kIpv6Anycast, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
 }
 
 // What switches something in the kernel of the whole machine. The first UDP socket with such an
@@ -250,21 +245,23 @@ void refuse_memberships(Filter& filter) {
 // last one does so again. The answer is that of a kernel without these options.
 void refuse_switches(Filter& filter) {
   constexpr int kEncapsulation = 100, kMergedReceive = 104, kCoreScheduling = 62;
-  for (const uint64_t option : {kEncapsulation, kMergedReceive})
-    filter.add(SCMP_ACT_ERRNO(ENOPROTOOPT), "setsockopt",
-               {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, IPPROTO_UDP),
-                SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
+  answer_options(filter, ENOPROTOOPT, IPPROTO_UDP, {kEncapsulation, kMergedReceive});
   // A process that shares its core with nobody keeps the core's other threads idle, which no
   // control group limits.
   filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});
 }
 
+// No control group is charged for unaccepted connections, so receive buffers keep the network
+// namespace's initial size. SO_RCVLOWAT enlarges them, too, those of a listening socket's
+// connections as well. Reports success, because programs handle an error badly.
+void keep_receive_buffers(Filter& filter) {
+  answer_options(filter, 0, SOL_SOCKET, {SO_RCVBUF, SO_RCVLOWAT});
+}
+
 // Such a layer (TLS in the kernel) parses in the kernel what programs can parse themselves, with
 // state for which no control group is charged. The answer is that of a kernel without it.
 void refuse_layers_over_tcp(Filter& filter) {
-  filter.add(
-      SCMP_ACT_ERRNO(ENOENT), "setsockopt",
-      {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, IPPROTO_TCP), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, TCP_ULP)});
+  answer_options(filter, ENOENT, IPPROTO_TCP, {TCP_ULP});
 }
 
 // For these the kernel runs modprobe as the machine's root whenever the module is missing, before
@@ -343,12 +340,9 @@ void refuse_device_nodes(Filter& filter) {
 
 // Compiled, they use the machine's limited JIT memory, for which no control group is charged.
 void refuse_socket_filters(Filter& filter) {
-  for (uint64_t option :
-       {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF}) {
-    filter.add(
-        SCMP_ACT_ERRNO(EPERM), "setsockopt",
-        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
-  }
+  answer_options(
+      filter, EPERM, SOL_SOCKET,
+      {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF});
 }
 
 Fd compile_arguments() {
@@ -367,11 +361,7 @@ Fd compile_arguments() {
   refuse_socket_filters(filter);
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
-  // No control group is charged for unaccepted connections, so receive buffers keep the network
-  // namespace's initial size. Reports success, because programs handle an error badly.
-  filter.add(SCMP_ACT_ERRNO(0), "setsockopt",
-             {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, SOL_SOCKET),
-              SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, SO_RCVBUF)});
+  keep_receive_buffers(filter);
   refuse_uncharged_options(filter);
   refuse_memberships(filter);
   refuse_switches(filter);

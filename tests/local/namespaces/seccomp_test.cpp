@@ -318,6 +318,7 @@ TEST_F(SeccompTest, WhatNobodyAcceptsStaysSmall) {
   EXPECT_EQ(python("import socket\n"
                    "s = socket.socket()\n"
                    "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)\n"
+                   "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 22)\n"
                    "s.bind(('127.0.0.1', 0)); s.listen(65535)\n"
                    "kept = []\n"
                    "for i in range(300):\n"
