@@ -13,6 +13,7 @@
 
 #include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/transmit_timestamps.hpp"
 
 namespace sandgate {
 namespace {
@@ -59,6 +60,7 @@ void limit_network_buffers(const LaunchSpec& spec) {
   set("/proc/sys/net/core/somaxconn", kMostUnaccepted);
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
   if (is_applied(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
+  if (is_applied(spec, "transmit_timestamps")) set(kTransmitTimestamps, "0");
 }
 
 }  // namespace sandgate

@@ -9,8 +9,8 @@ void bring_loopback_up();
 
 // Limits listen backlogs (256), receive buffers (16 KiB at first, 1 MiB at most) and the options of
 // a socket (4 KiB): no control group is charged for unaccepted connections and for options, and
-// what the egress process has not read is not the sandbox's. Ignores settings that cannot be
-// written.
+// what the egress process has not read is not the sandbox's. Turns transmit timestamps off. Ignores
+// settings that cannot be written.
 void limit_network_buffers(const LaunchSpec& spec);
 
 }  // namespace sandgate

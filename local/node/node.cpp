@@ -16,6 +16,7 @@
 #include "local/node/kernel_limits.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/machine_share.hpp"
+#include "local/node/machine_timestamps.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
@@ -116,6 +117,7 @@ int run_node(NodeSettings settings) {
     settings.name = share.name;
     settings.id_base = share.id_base;
     raise_kernel_limits();
+    turn_off_machine_timestamps();
     const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
     return 0;

@@ -16,6 +16,7 @@
 #include "local/node/egress_listeners.hpp"
 #include "local/node/kernel_limits.hpp"
 #include "local/node/machine_capabilities.hpp"
+#include "local/node/machine_timestamps.hpp"
 #include "local/node/mount_probe.hpp"
 
 namespace sandgate {
@@ -217,6 +218,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_disk_speed(settings, cgroups),
       probe_kvm()};
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
+  results.push_back(probe_machine_timestamps());
   return results;
 }
 

@@ -14,10 +14,13 @@ class UnchargedMemoryTest : public SandboxTest {
     weak_ = nullptr;
     SandboxTest::TearDownTestSuite();
   }
-  // What a program prints in a sandbox without the filter.
-  static std::string unfiltered(const std::string& program) {
+  // What a program prints in a sandbox without this measure.
+  static std::string unprotected(const std::string& measure, const std::string& program) {
     if (weak_ == nullptr) weak_ = new WeakNode;
-    return weak_->node().python(weak_->without("seccomp"), program).out;
+    return weak_->node().python(weak_->without(measure), program).out;
+  }
+  static std::string unfiltered(const std::string& program) {
+    return unprotected("seccomp", program);
   }
 
  private:
@@ -115,6 +118,25 @@ TEST_F(UnchargedMemoryTest, SocketsJoinNoGroups) {
   EXPECT_EQ(python(join).out, "ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV ENODEV\n");
   const std::string open = unfiltered(join);
   EXPECT_TRUE(open.starts_with("joined joined joined joined joined ")) << open;
+}
+
+// Who asks for the time at which a packet is sent gets a copy of the packet in the error queue.
+constexpr const char* kAskForTimes =
+    "import socket, struct\n"
+    "one = socket.socket(socket.AF_INET, socket.SOCK_DGRAM); one.bind(('127.0.0.1', 0))\n"
+    "def copies(option):\n"
+    "    ask = (socket.SOL_SOCKET, option, struct.pack('I', 2))\n"
+    "    one.sendmsg([bytes(1000)], [ask], 0, one.getsockname())\n"
+    "    one.recv(1000)\n"
+    "    try: return len(one.recvmsg(9000, 100, socket.MSG_ERRQUEUE | socket.MSG_DONTWAIT)[0])\n"
+    "    except BlockingIOError: return 0\n"
+    "print(copies(37) > 0, copies(65) > 0)\n";
+
+TEST_F(UnchargedMemoryTest, NoSocketGetsBackWhatItSent) {
+  EXPECT_EQ(python(kAskForTimes).out, "False False\n");
+  if (shell("test -e /proc/sys/net/core/tstamp_allow_data").exit_code != 0)
+    GTEST_SKIP() << "no control: this kernel has one setting for the whole machine";
+  EXPECT_EQ(unprotected("transmit_timestamps", kAskForTimes), "True True\n") << "the control";
 }
 
 TEST_F(UnchargedMemoryTest, OrdinaryProgramsSendInPieces) {
