@@ -216,7 +216,7 @@ void answer_options(Filter& filter, uint16_t answer, uint64_t level,
 // connections without a socket, flow labels).
 void refuse_uncharged_options(Filter& filter) {
   constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6, kUdpCork = 1;
-  constexpr int kIpv6FlowLabels = 32;
+  constexpr int kIpv6FlowLabels = 32, kIpv6RoutingHeader = 57;
   // Reports success: the C library's resolver gives up its socket on an error.
   answer_options(filter, 0, IPPROTO_IP, {IP_RECVERR});
   answer_options(filter, 0, IPPROTO_IPV6, {IPV6_RECVERR});
@@ -224,7 +224,7 @@ void refuse_uncharged_options(Filter& filter) {
   answer_options(filter, EPERM, IPPROTO_TCP,
                  {TCP_MD5SIG, TCP_MD5SIG_EXT, kFirstAuthentication, TCP_LINGER2});
   answer_options(filter, EPERM, IPPROTO_UDP, {kUdpCork});
-  answer_options(filter, EPERM, IPPROTO_IPV6, {kIpv6Options, kIpv6FlowLabels});
+  answer_options(filter, EPERM, IPPROTO_IPV6, {kIpv6Options, kIpv6FlowLabels, kIpv6RoutingHeader});
 }
 
 // A socket may be in many groups on loopback, for which no control group is charged, and to leave
