@@ -2,13 +2,37 @@
 
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <latch>
 #include <vector>
 
+#include "tests/support/eventually.hpp"
+
 namespace sandgate {
 namespace {
+
+bool sleeps(const std::filesystem::path& thread) {
+  std::string line;
+  std::getline(std::ifstream(thread / "stat"), line);
+  const size_t name_end = line.rfind(')');
+  return name_end != std::string::npos && line.substr(name_end, 3) == ") S";
+}
+
+// Whether all threads but the caller's come to rest. What holds a mutex does not sleep, so that a
+// pool whose threads all do has none that is on its way to become idle.
+bool all_rest() {
+  return test::eventually([] {
+    const auto threads = std::filesystem::directory_iterator("/proc/self/task");
+    return std::ranges::all_of(threads, [](const auto& thread) {
+      return thread.path().filename() == std::to_string(gettid()) || sleeps(thread.path());
+    });
+  });
+}
 
 std::thread::id one_that_ran(ThreadPool& threads) {
   std::thread::id id;
@@ -18,14 +42,13 @@ std::thread::id one_that_ran(ThreadPool& threads) {
     done.count_down();
   });
   done.wait();
-  // The answer comes before the thread is idle again.
-  std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_TRUE(all_rest());  // the answer comes before the thread is idle again
   return id;
 }
 
 TEST(ThreadPool, GiveWorkToTheOneThatWorkedLast) {
   ThreadPool threads(4);
-  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // all are idle
+  EXPECT_TRUE(all_rest());
   const std::thread::id first = one_that_ran(threads);
   for (int i = 0; i < 20; ++i) EXPECT_EQ(one_that_ran(threads), first);
 }
