@@ -8,6 +8,7 @@
 #include "gateway/core/error.hpp"
 #include "tests/sandboxes/held_lock.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -89,7 +90,7 @@ TEST(CreateQueue, IsBounded) {
   EXPECT_TRUE(queue.admitted.contains("x"));
 }
 
-// A replica whose budgets somebody else keeps locked for a second or more.
+// A replica whose budgets somebody else keeps locked, and which waits for them longer than a test.
 struct LockedBudget {
   explicit LockedBudget(const std::string& amount) { replica.put(world.tenant, amount, deny); }
   bool is_locked() { return world.sql("SELECT name FROM budget FOR UPDATE SKIP LOCKED").empty(); }
@@ -107,14 +108,17 @@ struct LockedBudget {
 TEST(CreateQueue, WhoCanOnlyBeRefusedDoesNotWaitForTheBudget) {
   LockedBudget one("0.7");
   run(one.create(small_order(one.world)));
-  const HeldLock lock(one.world, one.lock);
+  HeldLock lock(one.world, one.lock);
   std::atomic<int> early{0};
   const auto refused = [&]() -> Task<void> {
     auto creating = one.create(small_order(one.world));
     const auto outcome = co_await attempt(std::move(creating));
     if (std::get<Error>(outcome).code == ErrorCode::budget_exceeded && one.is_locked()) ++early;
   };
-  at_once(6, refused);
+  auto all = std::async(std::launch::async, [&] { at_once(6, refused); });
+  EXPECT_TRUE(eventually([&] { return early >= 5; }));
+  lock.release();
+  all.get();
   EXPECT_EQ(early, 5) << "all but the first, which met nobody";
 }
 
@@ -122,14 +126,17 @@ TEST(CreateQueue, WhoWaitsForABudgetLeavesConnectionsToOthers) {
   LockedBudget one("1000");
   const TenantId second = TenantId::make();
   one.world.sql("INSERT INTO tenant (id, name) VALUES ('" + second.value + "', 'two') RETURNING 1");
-  const HeldLock lock(one.world, one.lock);
+  HeldLock lock(one.world, one.lock);
   const auto create = [&]() -> Task<void> { return one.create(small_order(one.world)); };
   auto waiting = std::async(std::launch::async, [&] { return at_once(8, create); });
-  std::this_thread::sleep_for(100ms);
+  EXPECT_TRUE(eventually([&] { return one.world.database.has_lock_waiter(); }));
+  std::this_thread::sleep_for(100ms);  // for more that would wait
   CreateOrder order = small_order(one.world);
   order.tenant = second;
-  run(one.create(order));
-  EXPECT_TRUE(one.is_locked());
+  auto other = std::async(std::launch::async, [&] { run(one.create(order)); });
+  EXPECT_EQ(other.wait_for(10s), std::future_status::ready);
+  lock.release();
+  other.get();
   EXPECT_TRUE(waiting.get().empty());
   EXPECT_EQ(one.world.sql("SELECT count(*) FROM sandbox WHERE state = 'running'"), "9");
 }
@@ -138,10 +145,11 @@ TEST(CreateQueue, ACreateThatCostsWhatWasReservedTakesTheLockOnce) {
   LockedBudget one("1000");
   one.world.a->fail_creates(FakeProvider::Fault::slow, ErrorCode::unavailable, 800ms);
   auto creating = std::async(std::launch::async, [&] { run(one.create(small_order(one.world))); });
-  std::this_thread::sleep_for(100ms);  // it is reserved by then
-  const HeldLock lock(one.world, one.lock);
+  EXPECT_TRUE(eventually([&] { return one.world.a->creates() > 0; }));  // it is reserved by then
+  HeldLock lock(one.world, one.lock);
+  EXPECT_EQ(creating.wait_for(10s), std::future_status::ready);
+  lock.release();
   creating.get();
-  EXPECT_TRUE(one.is_locked());
   EXPECT_EQ(one.world.sql("SELECT abs(extract(epoch FROM r.ends_at - s.expires_at)) < 0.5"
                           " FROM reservation r JOIN sandbox s ON s.id = r.sandbox"),
             "t")

@@ -1,32 +1,26 @@
 #pragma once
-#include <boost/asio/thread_pool.hpp>
+#include <optional>
 
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
 
-// Holds locks that `query` takes while it lives, for three seconds at most.
+// Patience of a replica that meets a held lock: as short as a busy machine allows.
+inline constexpr std::chrono::milliseconds kHasty{1000};
+
+// Holds the locks that `query` takes until release() or this object's end. They are held when the
+// constructor returns.
 class HeldLock {
  public:
   HeldLock(World& world, const std::string& query)
-      : done_(asio::co_spawn(pool_, hold(world, query), asio::use_future)) {
-    run(sleep_for(std::chrono::milliseconds(200)));
+      : connection_(world.database.url()), holding_(std::in_place, connection_) {
+    holding_->exec(query);
   }
-  ~HeldLock() {
-    done_.wait();
-    pool_.join();
-  }
+  void release() { holding_.reset(); }
 
  private:
-  static Task<void> hold(World& world, std::string query) {
-    return world.database->run([query](pqxx::work& tx) {
-      tx.exec(query);
-      tx.exec("SELECT pg_sleep(1.5)");
-    });
-  }
-
-  asio::thread_pool pool_{1};
-  std::future<void> done_;
+  pqxx::connection connection_;
+  std::optional<pqxx::work> holding_;
 };
 
 }  // namespace sandgate::test

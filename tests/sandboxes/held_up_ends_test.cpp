@@ -7,7 +7,6 @@
 namespace sandgate::test {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 struct HeldUpEnds : testing::Test {
@@ -33,7 +32,7 @@ TEST_F(HeldUpEnds, HoldUpNeitherOthersNorTheBooking) {
   remember(locked, asked);
   remember(locked, SystemClock().now());
   remember(other, SystemClock().now());
-  Replica hasty(world.database.url(), world.fixed(), milliseconds(200));
+  Replica hasty(world.database.url(), world.fixed(), kHasty);
   Lifecycle::Parts parts = hasty.lifecycle.parts();
   parts.outage = world.outage.get();
   Lifecycle lifecycle(parts);
@@ -58,7 +57,7 @@ TEST_F(HeldUpEnds, WhatIsWrittenAheadOfThemIsWrittenOnceThroughACrash) {
   remember(locked, SystemClock().now());
   remember(other, SystemClock().now());
   {
-    Replica hasty(world.database.url(), world.fixed(), milliseconds(200));
+    Replica hasty(world.database.url(), world.fixed(), kHasty);
     Lifecycle::Parts parts = hasty.lifecycle.parts();
     parts.outage = world.outage.get();
     Lifecycle lifecycle(parts);

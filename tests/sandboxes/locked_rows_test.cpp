@@ -11,7 +11,7 @@ using std::chrono::seconds;
 
 TEST(Reaper, WhatIsLockedKeepsNothingElseFromEnding) {
   World world;
-  Replica replica(world.database.url(), world.fixed(), milliseconds(200));
+  Replica replica(world.database.url(), world.fixed(), kHasty);
   const SandboxRecord locked = world.create(), later = world.create();
   world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' WHERE id = '" +
             locked.id.value + "' RETURNING id");
@@ -24,7 +24,7 @@ TEST(Reaper, WhatIsLockedKeepsNothingElseFromEnding) {
 
 TEST(Reaper, ALockedTenantFillsNoBatch) {
   World world;
-  Replica replica(world.database.url(), world.fixed(), milliseconds(200));
+  Replica replica(world.database.url(), world.fixed(), kHasty);
   for (int i = 0; i < 4; ++i) world.create();
   world.sql("UPDATE sandbox SET expires_at = now() - interval '1 hour' RETURNING id");
   const TenantId second = TenantId::make();
@@ -42,7 +42,7 @@ TEST(Reaper, ALockedTenantFillsNoBatch) {
 
 TEST(Reconciler, ADeathThatCannotBeWrittenIsOwedByItsSandboxAlone) {
   World world("m1");
-  Replica replica(world.database.url(), world.fixed("m1"), milliseconds(200));
+  Replica replica(world.database.url(), world.fixed("m1"), kHasty);
   const SandboxRecord locked = world.create(), dead = world.create();
   Reconciler reconciler(replica.lifecycle, {});
   for (const SandboxRecord& box : {locked, dead}) world.a->die(box.backend_id, milliseconds(0));
@@ -61,7 +61,7 @@ TEST(Reconciler, ADeathThatCannotBeWrittenIsOwedByItsSandboxAlone) {
 
 TEST(Reconciler, ALossThatCannotBeWrittenHoldsUpNoOther) {
   World world;
-  Replica replica(world.database.url(), world.fixed(), milliseconds(200));
+  Replica replica(world.database.url(), world.fixed(), kHasty);
   const SandboxRecord locked = world.create(), lost = world.create();
   Reconciler reconciler(replica.lifecycle, {});
   for (const SandboxRecord& box : {locked, lost}) world.a->lose(box.backend_id);

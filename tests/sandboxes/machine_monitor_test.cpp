@@ -69,7 +69,7 @@ TEST(MachineMonitor, AnEndThatWasAskedForIsNoLoss) {
 TEST(MachineMonitor, ASandboxThatSomebodyHoldsUpHoldsUpNoOther) {
   MachineWorld world;
   const SandboxId locked = world.begin(), other = world.begin();
-  test::Replica replica(world.database.url(), world.fixed(), 200ms);
+  test::Replica replica(world.database.url(), world.fixed(), test::kHasty);
   MachineMonitor machines(replica.lifecycle, {.own = "here", .silence = 0ms});
   {
     const test::HeldLock lock(world,

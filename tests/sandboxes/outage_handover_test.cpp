@@ -51,7 +51,7 @@ TEST_F(OutageHandover, WhatIsBeingWrittenIsNotTakenOver) {
   auto starting = [&] {
     const HeldLock lock(world, "SELECT FROM sandbox WHERE id = '" + one.id.value + "' FOR UPDATE");
     replaying = asio::co_spawn(pool, world.outage->replay(*world.lifecycle), asio::use_future);
-    run(sleep_for(100ms));
+    EXPECT_TRUE(eventually([&] { return world.database.has_lock_waiter(); }));
     world.outage->release();
     auto next = next_process();
     EXPECT_EQ(next.wait_for(100ms), std::future_status::timeout);

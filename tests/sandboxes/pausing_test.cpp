@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/pause_rows.hpp"
+#include "tests/sandboxes/held_lock.hpp"
 #include "tests/sandboxes/pausing_world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -145,19 +147,15 @@ TEST_F(PausingWorld, APauseThatWaitedTooLongIsLeftAlone) {
 TEST_F(PausingWorld, WhatBeginsWhileAPauseIsWrittenWaitsForIt) {
   for (const bool auto_resume : {true, false}) {
     const SandboxRecord box = world.create([&](Profile& p) { p.auto_resume = auto_resume; });
-    asio::thread_pool pool(3);
-    auto hold_row = [this](std::string id) -> Task<void> {
-      return world.database->run([id](pqxx::work& tx) {
-        tx.exec_params("SELECT FROM sandbox WHERE id = $1 FOR UPDATE", id);
-        tx.exec("SELECT pg_sleep(0.5)");
-      });
-    };
-    auto locked = asio::co_spawn(pool, hold_row(box.id.value), asio::use_future);
-    run(sleep_for(milliseconds(100)));
+    asio::thread_pool pool(2);
+    HeldLock lock(world, "SELECT FROM sandbox WHERE id = '" + box.id.value + "' FOR UPDATE");
     auto pausing_it =
         asio::co_spawn(pool, pausing.pause(world.tenant, box.id, Keeps::memory), asio::use_future);
-    run(sleep_for(milliseconds(100)));
-    const auto code = code_of([&] { run(opening(box)); });
+    EXPECT_TRUE(eventually([&] { return world.database.has_lock_waiter(); }));
+    auto opening_it = asio::co_spawn(pool, opening(box), asio::use_future);
+    EXPECT_EQ(opening_it.wait_for(milliseconds(200)), std::future_status::timeout);
+    lock.release();
+    const auto code = code_of([&] { opening_it.get(); });
     EXPECT_EQ(code, auto_resume ? std::nullopt : std::optional(ErrorCode::conflict));
     EXPECT_EQ(pausing_it.get().state, SandboxState::paused);
     EXPECT_EQ(world.a->state_of(box.backend_id),
@@ -169,18 +167,14 @@ TEST_F(PausingWorld, WhatBeginsWhileAPauseIsWrittenWaitsForIt) {
 TEST_F(PausingWorld, AResumeThatOthersWereFasterThanIsTriedAgain) {
   const SandboxRecord box = world.create();
   pause(box);
-  asio::thread_pool pool(2);
-  auto take_row = [this](std::string id) -> Task<void> {
-    return world.database->run([id](pqxx::work& tx) {
-      tx.exec_params("UPDATE sandbox SET state = 'resuming' WHERE id = $1", id);
-      tx.exec("SELECT pg_sleep(0.5)");
-    });
-  };
-  auto taken = asio::co_spawn(pool, take_row(box.id.value), asio::use_future);
-  run(sleep_for(milliseconds(100)));
+  asio::thread_pool pool(1);
+  pqxx::connection other(world.database.url());
+  pqxx::work taking(other);
+  taking.exec_params("UPDATE sandbox SET state = 'resuming' WHERE id = $1", box.id.value);
   auto resuming_it = asio::co_spawn(pool, pausing.resume(world.tenant, box.id), asio::use_future);
-  taken.get();
-  run(sleep_for(milliseconds(100)));
+  EXPECT_TRUE(eventually([&] { return world.database.has_lock_waiter(); }));
+  taking.commit();
+  run(sleep_for(milliseconds(100)));  // as long as the other one is at it
   world.sql("UPDATE sandbox SET state = 'paused' RETURNING id");
   const SandboxRecord resumed = resuming_it.get();
   EXPECT_EQ(resumed.state, SandboxState::running);
