@@ -6,6 +6,7 @@
 
 #include "gateway/core/notifications.hpp"
 #include "tests/sandboxes/world.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -25,12 +26,22 @@ TEST(SandboxCache, IsCoherentBetweenReplicas) {
                  asio::bind_cancellation_slot(stop.slot(), asio::detached));
   std::thread beats([&] { loop.run(); });
   const SandboxRecord made = world.create();
-  while (other.cache.hits() == 0) run(other.lifecycle.get(world.tenant, made.id));
+  EXPECT_TRUE(eventually([&] {
+    run(other.lifecycle.get(world.tenant, made.id));
+    return other.cache.hits() > 0;
+  }));
   EXPECT_EQ(run(other.lifecycle.get(world.tenant, made.id))->record.state, SandboxState::running);
   run(world.replica.lifecycle.kill(world.tenant, made.id));
   const auto killed = std::chrono::steady_clock::now();
-  while (run(other.lifecycle.get(world.tenant, made.id))->record.state == SandboxState::running)
-    ASSERT_LT(std::chrono::steady_clock::now() - killed, seconds(1));
+  auto last_stale = killed;
+  EXPECT_TRUE(eventually([&] {
+    const auto asked = std::chrono::steady_clock::now();
+    const auto known = run(other.lifecycle.get(world.tenant, made.id));
+    if (known->record.state != SandboxState::running) return true;
+    last_stale = asked;
+    return false;
+  }));
+  EXPECT_LT(last_stale - killed, seconds(1));
   loop.stop();
   beats.join();
 }
@@ -50,18 +61,21 @@ TEST(SandboxCache, KeepsWhatItHoldsWhenToldOfThatVeryChange) {
   asio::co_spawn(loop, cache.run(), asio::detached);
   std::thread beats([&] { loop.run(); });
   const SandboxRecord made = world.create();
-  while (cache.hits() == 0) run(world.replica.lifecycle.get(world.tenant, made.id));
+  EXPECT_TRUE(eventually([&] {
+    run(world.replica.lifecycle.get(world.tenant, made.id));
+    return cache.hits() > 0;
+  }));
   uint64_t misses = cache.misses();
   for (int i = 1; i <= 20; ++i) {
     run(world.replica.lifecycle.extend(world.tenant, made.id, 100 + i));
-    while (told < i) std::this_thread::yield();
+    ASSERT_TRUE(eventually([&] { return told >= i; }));
     const auto known = run(world.replica.lifecycle.get(world.tenant, made.id));
     EXPECT_EQ(known->record.ttl_seconds, 100 + i);
   }
   EXPECT_EQ(cache.misses(), misses);
   // Somebody else's is read.
   world.sql("UPDATE sandbox SET milli_vcpu = 250 RETURNING id");
-  while (told < 21) std::this_thread::yield();
+  EXPECT_TRUE(eventually([&] { return told >= 21; }));
   EXPECT_EQ(run(world.replica.lifecycle.get(world.tenant, made.id))->record.resources.milli_vcpu,
             250);
   EXPECT_EQ(cache.misses(), misses + 1);
