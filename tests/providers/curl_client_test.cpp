@@ -137,7 +137,7 @@ TEST(CurlClient, ACancelledRaceReturnsAtOnce) {
     co_return reply.has_value();
   };
   EXPECT_FALSE(run(race()));
-  EXPECT_LT(SteadyClock::now() - begin, std::chrono::milliseconds(150));
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(5)) << "the call has ten";
 }
 
 TEST(CurlClient, DeadlinesEndCallsAndStreamHeads) {
@@ -199,7 +199,7 @@ TEST(CurlClient, RefusedConnectionsAndPrivateAddressesAreUnavailable) {
 TEST(CurlClient, AStreamThatCannotBeginSaysSoBeforeItsDeadline) {
   CurlClient client;
   HttpCall call = local("http://127.0.0.1:1");
-  call.deadline = std::chrono::seconds(5);
+  call.deadline = std::chrono::minutes(10);
   const auto begin = SteadyClock::now();
   try {
     run(client.stream(call));
@@ -207,7 +207,7 @@ TEST(CurlClient, AStreamThatCannotBeginSaysSoBeforeItsDeadline) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::unavailable);
   }
-  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(2));
+  EXPECT_LT(SteadyClock::now() - begin, std::chrono::seconds(10));
 }
 
 TEST(CurlClient, LargeRepliesAreRefusedByCallAndPulledByStream) {

@@ -17,9 +17,24 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kSilence(200);
 
-std::unique_ptr<WebSocket> opened(LiveLoop& loop, const ScriptedServer& server) {
-  WebSocketCall call{.url = server.url() + "/", .silence = kSilence, .allow_private = true};
+std::unique_ptr<WebSocket> opened(LiveLoop& loop, const ScriptedServer& server,
+                                  milliseconds silence = kSilence) {
+  WebSocketCall call{.url = server.url() + "/", .silence = silence, .allow_private = true};
   return loop.run(open_web_socket("vendor", std::move(call)));
+}
+
+// Whether `talk` about that silence succeeds for one of several. A machine that stalls for half of
+// it delays a ping's answer too long; what is wrong for one is wrong for all.
+bool succeeds_for_some_silence(const std::function<void(milliseconds)>& talk) {
+  for (const milliseconds silence : {kSilence, 5 * kSilence, 15 * kSilence}) {
+    try {
+      talk(silence);
+      return true;
+    } catch (const Error&) {
+      // It was cut off.
+    }
+  }
+  return false;
 }
 
 // Answers pings, and says something when it is asked.
@@ -40,27 +55,32 @@ Task<void> be_mute(asio::ip::tcp::socket& socket) {
 }
 
 TEST(WebSocket, AReaderMayTakeItsTime) {
-  LiveLoop loop;
-  ScriptedServer server(&answer);
-  const auto socket = opened(loop, server);
-  for (int turn = 0; turn < 2; ++turn) {
-    loop.run(socket->write({.bytes = "hi"}));
-    EXPECT_EQ(loop.run(socket->read())->bytes, "hi") << turn;
-    loop.run(sleep_for(3 * kSilence));
-  }
+  EXPECT_TRUE(succeeds_for_some_silence([](milliseconds silence) {
+    LiveLoop loop;
+    ScriptedServer server(&answer);
+    const auto socket = opened(loop, server, silence);
+    for (int turn = 0; turn < 2; ++turn) {
+      loop.run(socket->write({.bytes = "hi"}));
+      EXPECT_EQ(loop.run(socket->read())->bytes, "hi") << turn;
+      loop.run(sleep_for(3 * silence));
+    }
+  }));
 }
 
 TEST(WebSocket, APeerThatAnswersPingsMayBeSilent) {
-  LiveLoop loop;
-  ScriptedServer server(&answer);
-  const auto socket = opened(loop, server);
-  const auto later = [&]() -> Task<void> {
-    co_await sleep_for(3 * kSilence);
-    WebSocket::Message message{.bytes = "hi"};
-    co_await socket->write(std::move(message));
-  };
-  asio::co_spawn(loop.executor(), later, asio::detached);
-  EXPECT_EQ(loop.run(socket->read())->bytes, "hi");
+  EXPECT_TRUE(succeeds_for_some_silence([](milliseconds silence) {
+    LiveLoop loop;
+    ScriptedServer server(&answer);
+    const auto socket = opened(loop, server, silence);
+    const auto later = [&]() -> Task<void> {
+      co_await sleep_for(3 * silence);
+      WebSocket::Message message{.bytes = "hi"};
+      auto writing = socket->write(std::move(message));
+      (void)co_await attempt(std::move(writing));
+    };
+    asio::co_spawn(loop.executor(), later, asio::detached);
+    EXPECT_EQ(loop.run(socket->read())->bytes, "hi");
+  }));
 }
 
 TEST(WebSocket, APeerThatIsGoneEndsARead) {
