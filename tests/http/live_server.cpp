@@ -101,7 +101,7 @@ Reply RawClient::receive(bool head) {
 
 bool RawClient::ended() {
   pollfd readable{socket_.native_handle(), POLLIN, 0};
-  if (!buffer_.empty() || poll(&readable, 1, 2000) != 1) return false;
+  if (!buffer_.empty() || poll(&readable, 1, 8000) != 1) return false;
   char byte = 0;
   boost::system::error_code failure;
   return socket_.read_some(asio::buffer(&byte, 1), failure) == 0;

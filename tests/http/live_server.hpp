@@ -53,7 +53,8 @@ class RawClient {
     send(bytes);
     return receive(head);
   }
-  // Whether the server ends the connection within two seconds, with nothing more to say.
+  // Whether the server ends the connection within eight seconds, with nothing more to
+  // say.
   bool ended();
   void shutdown_send() { socket_.shutdown(asio::ip::tcp::socket::shutdown_send); }
   void close() { socket_.close(); }

@@ -208,7 +208,7 @@ TEST(Malformed, NamesTheFieldThatIsWrong) {
 TEST(Malformed, SlowHeadersAreCutOff) {
   http::ServerOptions options;
   options.limits.header_timeout = std::chrono::milliseconds(150);
-  options.limits.idle_timeout = std::chrono::milliseconds(5000);
+  options.limits.idle_timeout = std::chrono::seconds(60);
   LiveServer server(table(), options);
   RawClient client(server.port());
   client.send("GET /hello HTTP/1.1\r\n");
@@ -240,10 +240,9 @@ TEST(Malformed, TooManyConnectionsAreTurnedAway) {
   // Both are in the middle of a request: neither gives way.
   const std::string begun = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc";
   RawClient first(server.port()), second(server.port());
-  first.send(begun);
-  second.send(begun);
-  EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 2; }));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  // The server reads it together with a request that it has answered.
+  for (RawClient* client : {&first, &second})
+    EXPECT_EQ(client->ask(get("/hello") + begun).status, 200);
   RawClient third(server.port());
   EXPECT_EQ(third.ask(get("/hello")).status, 503);
   EXPECT_TRUE(third.ended());
