@@ -118,9 +118,10 @@ TEST_F(BackgroundTest, TakesInputFromOutside) {
 
 TEST_F(BackgroundTest, SignalsTheGroup) {
   const std::string id =
-      start_background("trap 'echo caught; exit 9' TERM; while :; do sleep 0.02; done");
+      start_background("trap 'exit 9' TERM; echo set; while :; do sleep 0.02; done");
   go([&]() -> Task<void> {
-    co_await sleep_for(std::chrono::milliseconds(200));
+    const auto stream = co_await client_.attach(id, 0);
+    co_await stream->next();
     co_await client_.signal(id, SIGTERM);
   });
   const Outcome all = attach(id, 0);

@@ -77,12 +77,12 @@ TEST_F(ExecTest, NamesTheSignalThatEndedIt) {
 
 TEST_F(ExecTest, TimeoutKillsTheWholeGroup) {
   Command command = shell("sleep 60 & echo $!; sleep 60");
-  command.timeout = std::chrono::milliseconds(300);
+  command.timeout = std::chrono::milliseconds(1000);
   const Outcome ended = exec(command);
   EXPECT_TRUE(ended.exit.timed_out);
   EXPECT_EQ(ended.exit.exit_code, 124);
-  EXPECT_GE(ended.exit.duration.count(), 290);
-  EXPECT_LT(ended.exit.duration.count(), 5000);
+  EXPECT_GE(ended.exit.duration.count(), 990);
+  EXPECT_LT(ended.exit.duration.count(), 30'000);
   const pid_t child = std::stoi(ended.out);
   EXPECT_TRUE(eventually([&] { return ::kill(child, 0) != 0; }));
 }
@@ -184,7 +184,7 @@ TEST_F(ExecTest, AClosedStreamKillsTheGroupUnlessKept) {
 TEST_F(ExecTest, ADaemonThatHoldsThePipesDelaysTheExitOnlyBriefly) {
   const Outcome all = exec("sleep 20 & echo started");
   EXPECT_EQ(all.out, "started\n");
-  EXPECT_LT(all.exit.duration.count(), 2000);
+  EXPECT_LT(all.exit.duration.count(), 10'000);
 }
 
 TEST_F(ExecTest, CollectsOrphans) {
@@ -243,9 +243,11 @@ TEST_F(ExecTest, DialsLongPaths) {
 
 TEST_F(ExecTest, ACancelledWaitLeavesTheStreamUsable) {
   go([&]() -> Task<void> {
-    auto stream = co_await client_.exec(shell("sleep 0.3; echo late"));
+    auto stream = co_await client_.exec(shell("read line; echo late"));
     const auto nothing = co_await with_timeout(std::chrono::milliseconds(50), stream->next());
     EXPECT_FALSE(nothing.has_value());
+    const std::string line("\n");
+    co_await stream->write_stdin(line);
     const Outcome all = co_await collect(*stream);
     EXPECT_EQ(all.out, "late\n");
   });
