@@ -1,10 +1,8 @@
 #!/usr/bin/env python3
 """quickstart from its first start on, with a program that is built already. Run as root, with its packages there."""
 import os
-import random
 import re
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
@@ -15,21 +13,15 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE + "/../faults", HERE + "/../support"]
 
 from cases import main  # noqa: E402
-from server import IMAGES, SOURCE  # noqa: E402
+from server import IMAGES, SOURCE, free_port  # noqa: E402
 
 BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
 NOBODY = 65534
 
 
 def free_listen():
-    """An address whose port and the next one are free, out of the range that clients get theirs from."""
-    while True:
-        port = random.randrange(20000, 30000)
-        try:
-            with socket.create_server(("127.0.0.1", port)), socket.create_server(("127.0.0.1", port + 1)):
-                return f"127.0.0.1:{port}"
-        except OSError:
-            continue
+    """An address whose port and the next one are free."""
+    return f"127.0.0.1:{free_port(2)}"
 
 
 class Checkout:

@@ -11,6 +11,10 @@ import threading
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "tests/support"))
+sys.dont_write_bytecode = True
+
+from server import free_port  # noqa: E402
 
 
 # A shell that has read the quickstart.env of another gateway.
@@ -39,16 +43,16 @@ def quickstart(folder, listen, *arguments, extra={}):
 
 def check(offset, complaint):
     """The listener stands where quickstart, told the port `offset` below, looks for room."""
-    with socket.create_server(("127.0.0.1", 0)) as taken, tempfile.TemporaryDirectory() as folder:
-        done = quickstart(Path(folder), f"127.0.0.1:{taken.getsockname()[1] - offset}")
+    port = free_port(2)
+    with socket.create_server(("127.0.0.1", port + offset)), tempfile.TemporaryDirectory() as folder:
+        done = quickstart(Path(folder), f"127.0.0.1:{port}")
         assert done.returncode != 0
         assert complaint in done.stdout, done.stdout
         assert "INSTALLING" not in done.stdout and "packages" not in done.stdout, done.stdout
 
 
 def free_listen():
-    with socket.create_server(("127.0.0.1", 0)) as one:
-        return f"127.0.0.1:{one.getsockname()[1]}"
+    return f"127.0.0.1:{free_port(2)}"
 
 
 def check_settings():

@@ -18,7 +18,7 @@ ROOT = os.path.dirname(os.path.dirname(HERE))
 sys.path[:0] = [HERE, HERE + "/../support"]
 
 from cases import main, wait_until  # noqa: E402
-from server import Client, Server  # noqa: E402
+from server import Client, Server, free_port  # noqa: E402
 
 # Runs its arguments where the control groups cannot be seen, and says so itself.
 WITHOUT_CGROUPS = ["unshare", "--mount", "--propagation", "private", "sh", "-c",
@@ -285,9 +285,7 @@ def ends_before_it_starts(server):
 def test_a_gateway_without_its_database_listens_and_comes_to_life():
     directory = tempfile.mkdtemp(prefix="sandgate-db-", dir="/tmp")
     os.chmod(directory, 0o755)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     with Server() as first:
         late = Server(settings={"database.url": f"host={directory} user=sandgate dbname=sandgate",
                                 "listen": f"127.0.0.1:{port}", "ports.domain": "boxes.example.com"},

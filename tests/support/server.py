@@ -1,10 +1,13 @@
 """Starts the real binary with a home of its own, for tests and benchmarks. Standard library only."""
+import contextlib
 import http.client
 import json
 import os
+import random
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import tempfile
 import time
@@ -199,6 +202,20 @@ class Server:
 
     def __exit__(self, *unused):
         self.close()
+
+
+def free_port(count=1):
+    """The first of `count` ports that nobody listens at, out of the range that clients get theirs from: nobody
+    else takes them before, or between two lives of, a server that is told to listen there."""
+    while True:
+        port = random.randrange(20000, 30000)
+        try:
+            with contextlib.ExitStack() as taken:
+                for one in range(port, port + count):
+                    taken.enter_context(socket.create_server(("127.0.0.1", one)))
+                return port
+        except OSError:
+            continue
 
 
 def ensure_image(binary=None, name="debian-12"):
