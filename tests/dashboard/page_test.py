@@ -4,7 +4,6 @@ root; takes names of single tests."""
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 
@@ -14,17 +13,14 @@ sys.dont_write_bytecode = True
 
 from cases import main  # noqa: E402
 from server import Server  # noqa: E402
-from twin import npm_packages  # noqa: E402
+from twin import beside, npm_packages  # noqa: E402
 
 USAGE = ["Charge, last 30 days", "By profile and backend"]
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
 def open_pages(server, key, *steps):
-    folder = npm_packages("jsdom@22.1.0")
-    # Modules are looked for beside the script that imports them.
-    copy = os.path.join(folder, "page.mjs")
-    shutil.copyfile(HERE + "/page.mjs", copy)
+    copy = beside(npm_packages("jsdom@22.1.0"), HERE + "/page.mjs")
     done = subprocess.run(["node", copy, f"http://{server.host}:{server.port}/", key, *steps],
                           capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr

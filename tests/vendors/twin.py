@@ -31,8 +31,11 @@ def client_folder(name, *commands):
         shutil.rmtree(folder, ignore_errors=True)
         os.mkdir(folder)
         for words in commands:
-            done = subprocess.run([word.format(folder=folder) for word in words], stdin=subprocess.DEVNULL,
-                                  capture_output=True, text=True, timeout=240)
+            try:
+                done = subprocess.run([word.format(folder=folder) for word in words], stdin=subprocess.DEVNULL,
+                                      capture_output=True, text=True, timeout=240)
+            except subprocess.TimeoutExpired:
+                skip(f"{name} cannot be installed: the registry takes more than 240 s")
             if done.returncode:
                 skip(f"{name} cannot be installed: {(done.stderr or done.stdout).strip()[-300:]}")
         open(installed, "w").close()
@@ -55,13 +58,20 @@ def pip_package(package):
     return os.path.join(folder, "bin")
 
 
+def beside(folder, script):
+    """A copy of the script in a client's folder, as modules are looked for beside who imports them. It is whole
+    whoever else makes one at the same time."""
+    copy = os.path.join(folder, os.path.basename(script))
+    part = f"{copy}.{os.getpid()}"
+    shutil.copyfile(script, part)
+    os.replace(part, copy)
+    return copy
+
+
 def node(vendor, package, environment, script="twin.mjs"):
     """Runs <vendor>/<script>; `environment` makes the client's variables from the fake's URL. Ends
     the program with its status."""
-    folder = npm_packages(package)
-    # Modules are looked for beside the script that imports them.
-    copy = os.path.join(folder, script)
-    shutil.copyfile(os.path.join(HERE, vendor, script), copy)
+    copy = beside(npm_packages(package), os.path.join(HERE, vendor, script))
     server = subprocess.Popen(
         [sys.executable, os.path.join(HERE, vendor, f"fake_{vendor}.py")],
         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)

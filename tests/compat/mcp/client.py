@@ -2,16 +2,14 @@
 import atexit
 import json
 import os
-import shutil
-import socket
 import subprocess
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE + "/../../support", HERE + "/../../faults", HERE + "/../../vendors"]
 
-from server import Client, Server  # noqa: E402
-from twin import npm_packages  # noqa: E402
+from server import Client, Server, free_port  # noqa: E402
+from twin import beside, npm_packages  # noqa: E402
 
 PACKAGE = "@modelcontextprotocol/sdk@1.32.2"
 PROFILE = {"limits": {"max_ttl_seconds": 3600}, "ttl_seconds": 600}
@@ -27,10 +25,7 @@ class Failed(Exception):
 
 class Driver:
     def __init__(self):
-        folder = npm_packages(PACKAGE)
-        # Modules are looked for beside the script that imports them.
-        copy = os.path.join(folder, "driver.mjs")
-        shutil.copyfile(HERE + "/driver.mjs", copy)
+        copy = beside(npm_packages(PACKAGE), HERE + "/driver.mjs")
         self.process = subprocess.Popen(["node", copy], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         atexit.register(self.close)
 
@@ -89,11 +84,9 @@ class World:
     def __init__(self):
         if not World.server:
             World.driver = Driver()
-            with socket.socket() as free:
-                # The same after its gateway was killed: the client goes on with the address it has.
-                free.bind(("127.0.0.1", 0))
-                port = free.getsockname()[1]
-            World.server = Server(settings={"mcp.profile": "test", "listen": f"127.0.0.1:{port}"})
+            # The same after its gateway was killed: the client goes on with the address it has.
+            listen = f"127.0.0.1:{free_port()}"
+            World.server = Server(settings={"mcp.profile": "test", "listen": listen})
             atexit.register(World.server.close)
             World.server.start()
             World.server.profile("test", **PROFILE)
