@@ -13,10 +13,10 @@ namespace sandgate::test {
 inline const Actor kActor{
     .key_id = "kyx", .key_name = "test", .role = "operator", .request_id = "rqx"};
 
-// Waits for something another thread brings about; fails the test after two seconds.
+// Waits for something another thread brings about; fails the test after ten seconds.
 template <class Condition>
 void wait_until(Condition condition) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(2);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(10);
   while (!condition()) {
     if (std::chrono::steady_clock::now() > end) FAIL() << "waited in vain";
     std::this_thread::sleep_for(std::chrono::milliseconds(5));

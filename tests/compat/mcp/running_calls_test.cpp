@@ -12,6 +12,8 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
+constexpr seconds kLong{60};
+
 // One gateway of the database.
 struct Replica {
   explicit Replica(const std::string& url)
@@ -23,9 +25,9 @@ struct Replica {
   RunningCalls calls{database, notifications};
 };
 
-// A call that takes a second; `ended` says that it was not cancelled.
-Task<Json> call_of(std::shared_ptr<bool> ended) {
-  co_await sleep_for(seconds(1));
+// A call that takes so long; `ended` says that it was not cancelled.
+Task<Json> call_of(std::shared_ptr<bool> ended, seconds time) {
+  co_await sleep_for(time);
   *ended = true;
   co_return Json("done");
 }
@@ -42,8 +44,8 @@ Task<void> cancel_often(RunningCalls& calls, SessionId session, Json id) {
 struct McpRunningCallsTest : testing::Test {
   // The result of the call `id` of the session while `cancelled` of `by` is cancelled at `where`.
   std::optional<Json> result(const Json& id, RunningCalls& where, const SessionId& by,
-                             const Json& cancelled) {
-    auto running = here.calls.run(session, id, call_of(ended));
+                             const Json& cancelled, seconds time = seconds(1)) {
+    auto running = here.calls.run(session, id, call_of(ended, time));
     return test::run(with_companion(std::move(running), cancel_often(where, by, cancelled)));
   }
 
@@ -55,7 +57,7 @@ struct McpRunningCallsTest : testing::Test {
 
 TEST_F(McpRunningCallsTest, EndWhenTheirClientCancelsThem) {
   for (const Json& id : {Json(7), Json("a \"b\"")}) {
-    EXPECT_EQ(result(id, here.calls, session, id), std::nullopt) << id;
+    EXPECT_EQ(result(id, here.calls, session, id, kLong), std::nullopt) << id;
     EXPECT_FALSE(*ended);
   }
 }
@@ -68,7 +70,7 @@ TEST_F(McpRunningCallsTest, AreNotCancelledByOthers) {
 
 TEST_F(McpRunningCallsTest, AreCancelledThroughAnotherGateway) {
   here.notifications.start();
-  EXPECT_EQ(result(7, there.calls, session, 7), std::nullopt);
+  EXPECT_EQ(result(7, there.calls, session, 7, kLong), std::nullopt);
   EXPECT_FALSE(*ended);
 }
 
