@@ -36,11 +36,7 @@ TEST_F(BudgetLocksTest, BudgetsOfSeveralTenantsAreReleasedInTheOrderOfBookings) 
       release_reservations(tx, {first.value, second.value}, &clock);
     }));
   });
-  EXPECT_TRUE(eventually([&] {
-    return rows(
-               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
-               " AND datname = current_database()") == std::vector<std::string>{"1"};
-  }));
+  EXPECT_TRUE(eventually([&] { return database.has_lock_waiter(); }));
   EXPECT_NO_THROW(
       booking.exec_params("SELECT FROM budget WHERE tenant = $1 FOR UPDATE NOWAIT", earlier.value));
   booking.commit();

@@ -6,6 +6,7 @@
 #include "billing/credits.hpp"
 #include "billing/ledger.hpp"
 #include "tests/billing/budget_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -40,10 +41,12 @@ TEST_F(BudgetRoundsTest, CountingALongPastKeepsNobodyFromBooking) {
   std::thread putting([&] {
     put(R"({"amount":"2","currency":"USD","window":"total","applies_to":{"metadata":{"run":"42"}}})");
   });
-  while (rows("SELECT FROM pg_stat_activity"
-              " WHERE wait_event = 'PgSleep' AND datname = current_database()")
-             .empty())
-    std::this_thread::yield();
+  EXPECT_TRUE(test::eventually([&] {
+    return !rows(
+                "SELECT FROM pg_stat_activity"
+                " WHERE wait_event = 'PgSleep' AND datname = current_database()")
+                .empty();
+  }));
   EXPECT_NO_THROW(open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0}));
   putting.join();
   EXPECT_EQ(budget().spent, dec("0.8"));

@@ -3,11 +3,10 @@
 #include <thread>
 
 #include "tests/billing/budget_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::test {
 namespace {
-
-using namespace std::chrono_literals;
 
 using Credits = BudgetFixture;
 
@@ -19,13 +18,7 @@ TEST_F(Credits, LockBudgetsInTheOrderOfTheirIds) {
   pqxx::work create(other);
   create.exec("SELECT FROM budget WHERE name = 'z' FOR UPDATE");
   std::thread adding([&] { run(store.add_credits(tenant, {dec("1"), "USD"}, "more")); });
-  const auto limit = std::chrono::steady_clock::now() + 1s;
-  const auto waits = [&] {
-    return rows(
-               "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()"
-               " AND wait_event_type = 'Lock'")[0] != "0";
-  };
-  while (!waits() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(10ms);
+  EXPECT_TRUE(eventually([&] { return database.has_lock_waiter(); }));
   EXPECT_NO_THROW(create.exec("SELECT FROM budget WHERE name = 'a' FOR UPDATE NOWAIT"));
   create.abort();
   adding.join();
