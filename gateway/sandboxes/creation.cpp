@@ -256,7 +256,10 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
   }
   UnwantedSandbox unwanted{placed.deployment, placed.sandbox, record_.resources, placing_since_};
   unwanted.sandbox.sandbox_id = record_.id.value;
-  auto ending = discard_sandbox(std::move(unwanted));
+  // A database that does not answer takes no note of the loss.
+  const bool is_silent = reason.code == ErrorCode::unavailable;
+  auto ending =
+      is_silent ? discard_sandbox(std::move(unwanted)) : parts_.discard(std::move(unwanted));
   const auto ended = co_await attempt_within(kLateKillTimeout, std::move(ending));
   const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.

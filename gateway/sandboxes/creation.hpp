@@ -45,8 +45,8 @@ class Creation : public std::enable_shared_from_this<Creation> {
   // Counts an answer with another sandbox's id as the backend's failure.
   void refuse(const Placed& placed, const Error& error);
   Task<void> give_up(const Error& error);
-  // Kills a created sandbox. When the commit's outcome is unknown, also journals an end that
-  // charges nothing, since no response named the sandbox.
+  // Kills a created sandbox; what it cost at a vendor is a loss. When the commit's outcome is
+  // unknown, also journals an end that charges nothing, since no response named the sandbox.
   Task<void> undo(const Placed& placed, const Error& reason);
 
   // Its transactions (creation_rows.cpp).

@@ -231,6 +231,23 @@ TEST(Loss, IsWhatTheLoserOfAHedgeCosts) {
   EXPECT_TRUE(world.books_balance());
 }
 
+TEST(Loss, IsWhatACreateCostsThatWasEndedBeforeItsBackendAnswered) {
+  LossWorld world;
+  world.a->give({.milli_vcpu = 8000});
+  world.a->fail_creates(test::FakeProvider::Fault::slow, ErrorCode::unavailable, 500ms);
+  auto creating = asio::co_spawn(world.replica.pool, world.replica.lifecycle.create(world.order()),
+                                 asio::use_future);
+  EXPECT_TRUE(test::eventually([&] { return world.a->creates() == 1; }));
+  const SandboxId id{world.sql("SELECT id FROM sandbox WHERE state = 'creating'")};
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, id)), EndResult::ended);
+  EXPECT_EQ(test::code_of([&] { creating.get(); }), ErrorCode::conflict);
+  EXPECT_EQ(world.a->alive(), 0u);
+  EXPECT_EQ(world.booked_on("a"), "1 true");
+  EXPECT_EQ(world.sql("SELECT DISTINCT sandbox FROM loss_event"), id.value);
+  EXPECT_EQ(world.sweep(), 0u);
+  EXPECT_TRUE(world.books_balance());
+}
+
 TEST(Loss, OfOneWhoseCreatorDiedBeginsWithItsCreate) {
   LossWorld world;
   world.a->fail_creates(test::FakeProvider::Fault::lost_reply);
