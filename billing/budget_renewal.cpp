@@ -225,7 +225,7 @@ Task<std::vector<Halt>> Budgets::renew_all(Database& database, std::string tenan
     auto work = [this, tenant, after = *after](pqxx::work& tx) {
       // A first budget may be set while an end is under way that sees no budget: what was set aside
       // for it then was not settled.
-      release_reservations(tx, reserved_though_ended(tx, tenant), clock_);
+      settle_ended(tx, tenant);
       return renew_page(tx, tenant, after);
     };
     auto renewing = database.run(std::move(work));
@@ -240,6 +240,15 @@ Task<std::vector<Halt>> Budgets::renew_all(Database& database, std::string tenan
     after = page->last;
   }
   co_return halts;
+}
+
+void Budgets::settle_ended(pqxx::work& tx, const std::string& tenant) {
+  release_reservations(tx, reserved_though_ended(tx, tenant, /*stopping=*/false), clock_);
+  const auto stopping = reserved_though_ended(tx, tenant, /*stopping=*/true);
+  if (stopping.empty()) return;
+  const auto prices = books_.lock(tx, clock_).prices;
+  for (const MeteredRow& row : read_metered(tx, stopping))
+    settle(tx, row.life.id, last_reading_charge(*prices, row));
 }
 
 Task<std::vector<BudgetDeadline>> Budgets::deadlines(Database& database) {

@@ -104,9 +104,15 @@ void reprice_reservations(pqxx::work& tx, const std::string& tenant);
 // publication is held off.
 void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes,
                           const Clock* clock);
-// A tenant's sandboxes that have a reservation though they are booked to their end; and those that
-// hold one and are not booked to their end yet. At most 1000.
-std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant);
+// Gives back what the sandbox's reservation holds beyond `most`, or in another currency, and
+// extends it no more. Locks as release_reservations() does.
+void shrink_reservation(pqxx::work& tx, const std::string& sandbox, const Money& most,
+                        const Clock* clock);
+// A tenant's sandboxes that have a reservation though they are booked to their end, which are
+// `stopping` or not: from those a last reading may come. And those that hold one and are not booked
+// to their end yet. At most 1000.
+std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant,
+                                            bool stopping);
 std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant);
 
 }  // namespace sandgate

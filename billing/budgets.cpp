@@ -241,8 +241,11 @@ void Budgets::extend_reservation(pqxx::work& tx, const PlannedSpending& planned)
   set_held(tx, budgets, found, change);
 }
 
-void Budgets::settle(pqxx::work& tx, const SandboxId& id) {
-  release_reservations(tx, {id.value}, clock_);
+void Budgets::settle(pqxx::work& tx, const SandboxId& id, const Money& keep) {
+  if (keep.amount.is_zero())
+    release_reservations(tx, {id.value}, clock_);
+  else
+    shrink_reservation(tx, id.value, keep, clock_);
 }
 
 }  // namespace sandgate

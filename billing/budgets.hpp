@@ -65,8 +65,10 @@ class Budgets {
   // As adjust() before more time is granted, and counts what ran but is not booked yet. Throws
   // Error(budget_exceeded), as reserve() does, when the budgets have too little.
   void extend_reservation(pqxx::work& tx, const PlannedSpending& planned);
-  // Releases the reservation of a sandbox that ended or never began. Idempotent.
-  void settle(pqxx::work& tx, const SandboxId& id);
+  // Releases the reservation of a sandbox that ended or never began, but for `keep`: what a last
+  // reading may be charged, by Meter::close(). To be called again without it once that came, or
+  // cannot come any more. Idempotent.
+  void settle(pqxx::work& tx, const SandboxId& id, const Money& keep = {});
 
   // Renews reservations that run out, and opens them for sandboxes that began before their tenant
   // had a budget; releases those of sandboxes that are booked to their end. To be called at least
@@ -96,6 +98,8 @@ class Budgets {
   // All of them, each page in a transaction of its own. Logs what fails and returns the rest.
   Task<std::vector<Halt>> renew_all(Database& database, std::string tenant);
 
+  // Releases what is reserved for a tenant's ended sandboxes, as settle() does.
+  void settle_ended(pqxx::work& tx, const std::string& tenant);
   // Opens empty reservations for the tenant's metered sandboxes that have none.
   static void open_missing_reservations(pqxx::work& tx, const std::string& tenant,
                                         const PriceSnapshot& prices, Time at);

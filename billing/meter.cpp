@@ -112,15 +112,16 @@ void Meter::observe(pqxx::work& tx, const SandboxId& id, const Measured& totals)
 
 void Meter::miss(pqxx::work& tx, const SandboxId& id) { note_missed(tx, id); }
 
-void Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
-                  const std::optional<Measured>& totals) {
+Money Meter::close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at,
+                   const std::optional<Measured>& totals) {
   const auto rating = books_.lock(tx, clock_);
   auto row = lock_metered(tx, id);
-  if (!row || row->life.closed || row->life.unbooked_end) return;
+  if (!row || row->life.closed || row->life.unbooked_end) return {};
   const Time end = std::min(ended_at.value_or(rating.now), rating.now);
   if (ended_at != kNeverBegan) advance(tx, *row, end, totals, rating);
   row->life.closed = true;
   update_metered(tx, *row);
+  return last_reading_charge(*rating.prices, *row);
 }
 
 std::vector<UsageEvent> Meter::end(MeteredRow& row, const PriceBooks::RatingContext& rating) {

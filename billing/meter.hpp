@@ -63,9 +63,10 @@ class Meter {
   static constexpr Time kNeverBegan{};  // as `ended_at`: nothing is charged, not even the create
   // Books the rest up to `ended_at` (empty: now; at most now, and not before what is booked), with
   // the last `totals` when they were read, and stops metering. No effect on a sandbox that has
-  // ended or was never opened. Usage that contradicts the books is left out.
-  void close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
-             const std::optional<Measured>& totals = std::nullopt);
+  // ended or was never opened. Usage that contradicts the books is left out. Returns what a later
+  // reading may still be charged: see last_reading_charge().
+  Money close(pqxx::work& tx, const SandboxId& id, std::optional<Time> ended_at = std::nullopt,
+              const std::optional<Measured>& totals = std::nullopt);
 
   // Books ended sandboxes (book_ends), then open ones that were last booked `min_age` ago or
   // longer, up to now, in small transactions. Replicas may run it at the same time. Returns the

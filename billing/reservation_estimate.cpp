@@ -112,4 +112,13 @@ Money uncounted_time(const PriceSnapshot& prices, const MeteredRow& row) {
   return {behind.by_time - ahead.by_unit, ahead.charge.currency};
 }
 
+Money last_reading_charge(const PriceSnapshot& prices, const MeteredRow& row) {
+  const Time booked = row.life.boundary;
+  const Rated rated = rate(prices, row.life.scope(), MeterKind::active_cpu_second, booked,
+                           row.counters.cpu_total, Decimal());
+  RunCharge sum;
+  add_busy(sum, prices, row, booked, rated.charge.currency);
+  return {sum.charge, rated.charge.currency};
+}
+
 }  // namespace sandgate

@@ -43,4 +43,8 @@ RunCharge estimate_remaining_run(const PriceSnapshot& prices, MeteredRow row,
 // taken or missed (see Meter::miss) only of the last two minutes: the backend may not count.
 Money uncounted_time(const PriceSnapshot& prices, const MeteredRow& row);
 
+// The highest charge that a last reading may still come to for time that is booked, as if the
+// processors were busy since the reading before it; since when, as for uncounted_time().
+Money last_reading_charge(const PriceSnapshot& prices, const MeteredRow& row);
+
 }  // namespace sandgate

@@ -182,13 +182,32 @@ void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes
   }
 }
 
-std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant) {
+void shrink_reservation(pqxx::work& tx, const std::string& sandbox, const Money& most,
+                        const Clock* clock) {
+  const auto rows = run_prepared(tx, "SELECT tenant FROM reservation WHERE sandbox = $1", sandbox);
+  if (rows.empty()) return;
+  const auto budgets = lock_tenant_budgets(tx, rows[0][0].as<std::string>(), clock).budgets;
+  for (Reservation& one : lock_reservations(tx, {sandbox})) {
+    const Decimal kept =
+        one.currency == most.currency ? std::min(one.held, most.amount) : Decimal();
+    const Decimal back = one.held - kept;
+    one.held = kept;
+    one.ahead = Decimal();
+    one.ends_at = one.covered_until;
+    one.reprice = false;
+    update_reservations(tx, {one}, delta_of(budgets, one, -back));
+  }
+}
+
+std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant,
+                                            bool stopping) {
   return sandboxes_from(
       run_prepared(tx,
                    "SELECT sandbox FROM reservation r JOIN metered_sandbox m USING (sandbox)"
                    " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
-                   " LIMIT $2",
-                   tenant, kMostEnded));
+                   " AND $3 = EXISTS (SELECT FROM sandbox s WHERE s.id = r.sandbox"
+                   "   AND s.state = 'stopping') LIMIT $2",
+                   tenant, kMostEnded, stopping));
 }
 
 std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant) {

@@ -50,6 +50,8 @@ void BudgetGuard::extend(pqxx::work& tx, const SandboxRecord& sandbox) {
   budgets_.extend_reservation(tx, from_now(sandbox));
 }
 
-void BudgetGuard::release(pqxx::work& tx, const SandboxId& id) { budgets_.settle(tx, id); }
+void BudgetGuard::release(pqxx::work& tx, const SandboxId& id, const Money& keep) {
+  budgets_.settle(tx, id, keep);
+}
 
 }  // namespace sandgate

@@ -14,7 +14,7 @@ class BudgetGuard : public SpendGuard {
   void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
               const std::optional<RunCharge>& most) override;
   void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
-  void release(pqxx::work& tx, const SandboxId& id) override;
+  void release(pqxx::work& tx, const SandboxId& id, const Money& keep) override;
 
  private:
   static PlannedSpending planned(const SandboxRecord& sandbox, const PlannedCharge& charge);

@@ -275,7 +275,7 @@ Task<void> Creation::give_up(const Error& error) {
   auto work = [self = shared_from_this(), failure](pqxx::work& tx) {
     const SandboxId& id = self->record_.id;
     if (sandbox_rows::set_not_created(tx, id, failure, self->decision_.attempts))
-      self->parts_.spend.release(tx, id);
+      self->parts_.spend.release(tx, id, {});
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
   // The row stays `creating` until its lease ends; then the reaper gives it up.

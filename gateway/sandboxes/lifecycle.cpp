@@ -162,8 +162,8 @@ DeploymentPtr Lifecycle::deployment_of(const SandboxRecord& record) const {
 
 void Lifecycle::end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at,
                            const std::optional<Meter::Measured>& counters) {
-  parts_.meter.close(tx, id, at, counters);
-  parts_.spend.release(tx, id);
+  const Money uncounted = parts_.meter.close(tx, id, at, counters);
+  parts_.spend.release(tx, id, uncounted);
 }
 
 Task<void> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
@@ -259,8 +259,11 @@ Task<std::optional<Time>> Lifecycle::ended_by_its_time(SandboxRecord record) {
 
 void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time> gone_at) {
   const auto ended = sandbox_rows::set_ended(tx, id);
-  if (!ended || gone_at.value_or(parts_.clock.now()) - ended->at < kEndTolerance) return;
-  losses_.book_late_end(tx, id, ended->backend_id, gone_at);
+  if (!ended) return;
+  if (gone_at.value_or(parts_.clock.now()) - ended->at >= kEndTolerance)
+    losses_.book_late_end(tx, id, ended->backend_id, gone_at);
+  // No reading can come any more. Last, as budgets are locked after meters.
+  if (ended->is_reserved) parts_.spend.release(tx, id, {});
 }
 
 void Lifecycle::schedule_retry(pqxx::work& tx, const SandboxRecord& stopping) {
@@ -278,10 +281,9 @@ Task<EndResult> Lifecycle::finish(SandboxRecord stopping, std::optional<Meter::M
   const bool killed = co_await kill_everywhere(stopping);
   auto work = [this, stopping, killed, reading, gone_at, kind](pqxx::work& tx) {
     if (reading) parts_.meter.observe(tx, stopping.id, *reading);
-    if (killed)
-      end_row(tx, stopping.id, gone_at);
-    else if (kind == Try::due)
-      schedule_retry(tx, stopping);
+    if (killed) return end_row(tx, stopping.id, gone_at);
+    if (reading) parts_.spend.release(tx, stopping.id, {});
+    if (kind == Try::due) schedule_retry(tx, stopping);
   };
   const auto outcome = co_await attempt(parts_.database.run(std::move(work)));
   const bool ended = killed && !std::holds_alternative<Error>(outcome);

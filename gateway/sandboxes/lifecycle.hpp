@@ -125,6 +125,7 @@ class Lifecycle {
   std::optional<KnownEnd> end_told_by(const BackendSandbox& gone,
                                       const SandboxRecord& record) const;
   // In the transaction that sets a row stopping: ends meter and reservation at `at` (default: now).
+  // What a last reading may be charged stays reserved until the row ends.
   void end_charge(pqxx::work& tx, const SandboxId& id, std::optional<Time> at = std::nullopt,
                   const std::optional<Meter::Measured>& counters = std::nullopt);
   // In the transaction that records that the backend ended the sandbox at `gone_at` (default: now):

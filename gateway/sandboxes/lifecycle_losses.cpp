@@ -192,7 +192,8 @@ Task<void> Lifecycle::note_loss(SandboxId id, Loss loss) {
     // A sandbox whose TTL ended before its loss was noticed existed no longer than that.
     const bool over = stopping->on_expiry == EndAction::kill && stopping->expires_at < at;
     end_charge(tx, id, over ? stopping->expires_at : at, death);
-    sandbox_rows::set_ended(tx, id);
+    const auto ended = sandbox_rows::set_ended(tx, id);
+    if (ended && ended->is_reserved) parts_.spend.release(tx, id, {});
   };
   auto writing = parts_.database.run(std::move(work));
   const auto outcome = co_await attempt(std::move(writing));

@@ -37,8 +37,9 @@ class SpendGuard {
                       const std::optional<RunCharge>& most) = 0;
   // After the expiry was moved. Throws Error(budget_exceeded).
   virtual void extend(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
-  // After the end, or a failed create: releases the rest of what is reserved. Idempotent.
-  virtual void release(pqxx::work& tx, const SandboxId& id) = 0;
+  // After the end, or a failed create: releases the rest of what is reserved, but for `keep`, which
+  // a last reading of the backend's counters may be charged; see Meter::close(). Idempotent.
+  virtual void release(pqxx::work& tx, const SandboxId& id, const Money& keep) = 0;
 };
 
 }  // namespace sandgate

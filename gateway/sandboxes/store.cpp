@@ -91,10 +91,12 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
         WHERE sandbox = $1 AND state = 'closed'), now()),
       state = CASE WHEN failure_code IS NULL THEN 'stopped' ELSE 'failed' END
     WHERE id = $1 AND state = 'stopping'
-    RETURNING (extract(epoch FROM ended_at) * 1000000)::bigint, backend_id)sql",
+    RETURNING (extract(epoch FROM ended_at) * 1000000)::bigint, backend_id,
+      EXISTS (SELECT FROM reservation WHERE sandbox = $1))sql",
                                  id.value);
   if (rows.empty()) return std::nullopt;
-  return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>()};
+  return Ended{from_micros(rows[0][0].as<int64_t>()), rows[0][1].as<std::string>(),
+               rows[0][2].as<bool>()};
 }
 
 bool try_fast_end(pqxx::nontransaction& statement, const SandboxId& id, Time at,

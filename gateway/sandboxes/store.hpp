@@ -27,6 +27,7 @@ std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, c
 struct Ended {
   Time at;  // end of its charge
   std::string backend_id;
+  bool is_reserved;  // money is still set aside for it
 };
 std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id);
 // running, paused -> stopped (killed), for a sandbox that its backend has ended. The charge ends at

@@ -10,7 +10,7 @@ class NoSpendGuard : public SpendGuard {
   void resume(pqxx::work&, const SandboxRecord&, const PlannedCharge&) override {}
   void adjust(pqxx::work&, const SandboxRecord&, const std::optional<RunCharge>&) override {}
   void extend(pqxx::work&, const SandboxRecord&) override {}
-  void release(pqxx::work&, const SandboxId&) override {}
+  void release(pqxx::work&, const SandboxId&, const Money&) override {}
 };
 
 }  // namespace sandgate::test
