@@ -66,9 +66,13 @@ struct ReservationDelta {
 // in its currency and current window and has the money, and what runs is covered. Covered for
 // `covers` and ending after `lives` from now (`clock`'s or the database's). False: that is not so,
 // or no budget applies, and nothing was done. Empty: the tenant has no budgets.
-std::optional<bool> try_fast_reserve(pqxx::work& tx, const Reservation& reservation,
-                                     std::chrono::microseconds covers, std::chrono::seconds lives,
-                                     const Clock* clock);
+struct FastReservation {
+  std::optional<bool> done;
+  int64_t generation = 0;  // of the prices in force; set when done
+};
+FastReservation try_fast_reserve(pqxx::work& tx, const Reservation& reservation,
+                                 std::chrono::microseconds covers, std::chrono::seconds lives,
+                                 const Clock* clock);
 
 // Fast path after a create was placed where it costs what was reserved: sets the reservation's
 // times, as try_fast_reserve() does, without the lock of its budgets, whose money stays as it is.

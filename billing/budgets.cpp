@@ -159,16 +159,25 @@ void Budgets::check_committed(pqxx::work& tx, const PlannedSpending& planned) co
   if (!budgets.empty()) check_funds(budgets, planned, reservation);
 }
 
+void Budgets::check_generation(pqxx::work& tx, const PlannedSpending& planned,
+                               int64_t generation) const {
+  if (planned.generation.value_or(generation) == generation) return;
+  books_.lock(tx, clock_);
+  throw OutOfDate();
+}
+
 bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   if (planned.is_crowded) check_committed(tx, planned);
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const Reservation reservation = reservation_of(planned);
     const auto covers = time_of(planned, reservation.charge_per_hour);
-    const auto done = try_fast_reserve(tx, reservation, covers, planned.ttl, clock_);
+    const auto [done, generation] = try_fast_reserve(tx, reservation, covers, planned.ttl, clock_);
+    if (done.value_or(false)) check_generation(tx, planned, generation);
     if (!done || *done) return done.has_value();
   }
   // What runs comes first, where money was freed or added that it will need.
   renew_tenant(tx, planned.tenant.value);
+  check_generation(tx, planned, books_.snapshot()->generation());
   return reserve_from_budgets(tx, planned);
 }
 

@@ -22,6 +22,7 @@ struct PlannedSpending {
   std::optional<RunCharge> most;
   std::set<std::string> other_currencies;  // that may be charged as well; used as `subject` is
   bool is_crowded = false;  // reserve() meets others of the tenant; see there
+  std::optional<int64_t> generation;  // of the prices behind the above; used by reserve()
 };
 
 // A sandbox to stop because its budget has no money left.
@@ -54,7 +55,8 @@ class Budgets {
   // when no budget applies. Throws Error(budget_exceeded) with details {budget, amount, currency,
   // spent, reserved, remaining, needed}, also when a charge may be in another currency than a
   // budget. With `is_crowded` it first looks at the budgets without their lock, for which others
-  // wait, and refuses what the committed rows have no money for.
+  // wait, and refuses what the committed rows have no money for. Throws OutOfDate when prices were
+  // published after that `generation`; the price books know them then.
   bool reserve(pqxx::work& tx, const PlannedSpending& planned);
   // Makes the reservation of a paused sandbox one for running again, in the transaction that writes
   // that intention: whatever is held for it counts as free. Throws as reserve() does.
@@ -86,6 +88,8 @@ class Budgets {
  private:
   // reserve() without its fast path, and without looking after what runs first.
   bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
+  // Throws OutOfDate unless `generation`, read while publication is held off, is the planned one.
+  void check_generation(pqxx::work& tx, const PlannedSpending& planned, int64_t generation) const;
   // Throws budget_exceeded where the committed rows show it; takes no lock.
   void check_committed(pqxx::work& tx, const PlannedSpending& planned) const;
 

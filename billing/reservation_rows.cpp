@@ -61,19 +61,25 @@ std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& 
   return budget_subject_from(Json::parse(rows[0][0].c_str()));
 }
 
-std::optional<bool> try_fast_reserve(pqxx::work& tx, const Reservation& r,
-                                     std::chrono::microseconds covers, std::chrono::seconds lives,
-                                     const Clock* clock) {
+FastReservation try_fast_reserve(pqxx::work& tx, const Reservation& r,
+                                 std::chrono::microseconds covers, std::chrono::seconds lives,
+                                 const Clock* clock) {
+  // The generation is read by a function, since the statement itself may have begun before the lock
+  // was granted.
+  static const std::string kLock = std::to_string(kRatingLock);
   static const std::string kSql =
-      "SELECT set_aside(" + std::to_string(kRatingLock) +
+      "SELECT done, CASE WHEN done THEN (SELECT generation FROM hold_rating(" + kLock +
+      ")) END FROM (SELECT set_aside(" + kLock +
       ", $1, $2, $3, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
-      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz, $10::numeric)";
+      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz, $10::numeric) AS done"
+      " OFFSET 0) reserved";
   const auto told = clock ? std::optional(to_rfc3339(clock->now())) : std::nullopt;
-  const auto done =
+  const auto row =
       run_prepared(tx, kSql, r.tenant, r.sandbox, r.currency, r.charge_per_hour.to_string(),
                    r.held.to_string(), covers.count(), static_cast<int64_t>(lives.count()),
-                   to_json(r.subject).dump(), told, r.ahead.to_string())[0][0];
-  return done.is_null() ? std::nullopt : std::optional(done.as<bool>());
+                   to_json(r.subject).dump(), told, r.ahead.to_string())[0];
+  if (row[0].is_null()) return {};
+  return {row[0].as<bool>(), row[1].as<int64_t>(0)};
 }
 
 bool try_fast_adjust(pqxx::work& tx, const Reservation& r, std::chrono::microseconds covers,

@@ -221,6 +221,7 @@ void Database::transact(const Job& job) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     try {
       if (attempt_once(job, attempt == 1)) return;
+    } catch (const OutOfDate&) {
     } catch (const pqxx::serialization_failure&) {
     } catch (const pqxx::deadlock_detected&) {
     } catch (const pqxx::broken_connection& failure) {

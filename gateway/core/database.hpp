@@ -12,6 +12,10 @@
 
 namespace sandgate {
 
+// Thrown by a transaction that was given something which is out of date: it runs again, as after a
+// serialization failure.
+struct OutOfDate {};
+
 // A pool of PostgreSQL connections, each with a thread of its own. A transaction is one lambda that
 // runs on such a thread and commits when the lambda returns. The lambda may run again after a
 // serialization failure, a deadlock or a connection that broke while idle, so it must have no

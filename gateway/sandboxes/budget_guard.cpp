@@ -10,7 +10,8 @@ PlannedSpending BudgetGuard::planned(const SandboxRecord& sandbox, const Planned
           .subject = {sandbox.profile, sandbox.key, sandbox.metadata},
           .most = charge.most,
           .other_currencies = charge.other_currencies,
-          .is_crowded = charge.is_crowded};
+          .is_crowded = charge.is_crowded,
+          .generation = charge.generation};
 }
 
 bool BudgetGuard::reserve(pqxx::work& tx, const SandboxRecord& sandbox,

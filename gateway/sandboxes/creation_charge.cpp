@@ -27,6 +27,7 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
   const auto prices = parts.prices.snapshot();
   const Time at = parts.clock.now();
   PlannedCharge highest;
+  highest.generation = prices->generation();
   for (const Candidate& candidate : decision.candidates) {
     if (!candidate.eligible()) continue;
     const std::string region = candidate.deployment->region();

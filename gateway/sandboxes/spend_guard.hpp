@@ -15,6 +15,7 @@ struct PlannedCharge {
   std::optional<RunCharge> most;  // maximum of a new run, in that currency
   std::set<std::string> other_currencies;  // of further charges
   bool is_crowded = false;  // of a create: others of the tenant are under way
+  std::optional<int64_t> generation;  // of the prices that tell this; of a create
 };
 
 // Interface to budgets, called inside the transactions that start and end spending.

@@ -96,6 +96,19 @@ TEST(SandboxBudgets, ARiseThatIsPublishedAlreadyIsSetAsideFor) {
   EXPECT_EQ(world.sql("SELECT reserved BETWEEN 290 AND 311 FROM budget"), "t");
 }
 
+// No notification of them has arrived.
+TEST(SandboxBudgets, PricesThatAnotherGatewayPublishedAreSetAsideFor) {
+  test::World world;
+  PayingReplica replica(world);
+  replica.put(world.tenant, "20", OnExceeded::kill);
+  PriceVersion rise = price_version_from(parse_json(kPrices), "list");
+  rise.entries[0].terms.unit_price = Decimal(1);
+  rise.effective_from = SystemClock().now() + 1s;
+  run(world.replica.prices.publish(rise));
+  EXPECT_NE(refusal(replica, world), "");
+  EXPECT_EQ(world.sql("SELECT trim_scale(reserved) FROM budget"), "0");
+}
+
 TEST(SandboxBudgets, WhatTheVendorGivesIsSetAsideFor) {
   test::World world;
   PayingReplica replica(world);
