@@ -84,8 +84,14 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
 // the row cannot be written.
 Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, Json asked) {
   auto setting = found.deployment->backend->set_network(found.record.backend_id, std::move(policy));
-  auto answering = within(kBackendTimeout, std::move(setting));
-  co_await std::move(answering);
+  auto answering = attempt_within(kBackendTimeout, std::move(setting));
+  const auto outcome = co_await std::move(answering);
+  if (const auto* failure = std::get_if<Error>(&outcome)) {
+    Error told = *failure;
+    // That code tells of deployments for a create; here only one counts.
+    if (told.code == ErrorCode::no_capacity) told.code = ErrorCode::unavailable;
+    throw told;
+  }
   auto note = [id = found.record.id, asked](pqxx::work& tx) {
     sandbox_rows::set_network_override(tx, id, asked);
   };

@@ -239,6 +239,9 @@ TEST_F(SandboxesApiTest, CopiesDoNotGetANetworkThatWasRefused) {
   const std::string path = "/v1/sandboxes/" + box.id.value + "/network";
   EXPECT_EQ(code_of([&] { call(Method::put, path, R"({"default":"deny"})"); }),
             ErrorCode::unsupported);
+  world.a->fail_networks(ErrorCode::no_capacity);  // its disk is full
+  EXPECT_EQ(code_of([&] { call(Method::put, path, R"({"default":"deny"})"); }),
+            ErrorCode::unavailable);
   EXPECT_EQ(world.sql("SELECT wishes ? 'network' FROM sandbox"), "f");
 }
 

@@ -304,6 +304,11 @@ void FakeProvider::count(SandboxMetrics totals) {
   counted_ = totals;
 }
 
+Task<void> FakeProvider::set_network(std::string, NetworkPolicy) {
+  throw Error(network_fault_, "the network cannot be changed");
+  co_return;
+}
+
 Task<SandboxMetrics> FakeProvider::metrics(std::string id) {
   std::optional<SandboxMetrics> counted;
   {

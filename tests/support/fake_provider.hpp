@@ -42,6 +42,8 @@ class FakeProvider : public Provider {
   void once_changed(std::function<void()> happening);
   // Makes extend() throw Error(invalid) for longer times; 0: for none.
   void fail_extends(std::optional<ErrorCode> code) { extend_fault_ = code; }
+  // Makes set_network() throw that; else it is unsupported.
+  void fail_networks(ErrorCode code) { network_fault_ = code; }
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
@@ -82,6 +84,7 @@ class FakeProvider : public Provider {
   Task<std::optional<BackendSnapshot>> find_snapshot(std::string snapshot_id) override;
   Task<void> remove_snapshot(std::string snapshot) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
+  Task<void> set_network(std::string id, NetworkPolicy policy) override;
   Task<SandboxMetrics> metrics(std::string id) override;
   Task<SandboxMetrics> finish(std::string id) override;  // later reported by find()
   Task<std::vector<std::string>> deaths() override;  // by die(), however long ago
@@ -117,6 +120,7 @@ class FakeProvider : public Provider {
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false};
   std::atomic<bool> hang_lists_{false}, refuse_lists_{false};
   std::optional<ErrorCode> extend_fault_;
+  ErrorCode network_fault_ = ErrorCode::unsupported;
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};
   std::atomic<int> creates_{0}, kills_{0}, extensions_{0};
