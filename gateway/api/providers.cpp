@@ -63,8 +63,9 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
-  const Resources size;  // the same size for all, so that prices are comparable
+  const Resources asked;  // the same for all, so that prices are comparable
   const auto render = [&](const DeploymentPtr& one) {
+    const Resources size = one->granted(asked);
     const auto price = price_for(request.caller.tenant, *one, size, *prices, now);
     return provider_json(*one, parts_.health.health_of(one->key()), size, price);
   };

@@ -3,6 +3,7 @@
 #include "gateway/api/network.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/ports.hpp"
+#include "gateway/api/providers.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/api/snapshots.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
@@ -22,6 +23,7 @@ struct SandboxesApiTest : testing::Test {
     snapshots.add_routes(routes);
     network.add_routes(routes);
     ports.add_routes(routes);
+    providers.add_routes(routes);
   }
 
   Json call(Method method, const std::string& target, const std::string& body,
@@ -92,6 +94,8 @@ struct SandboxesApiTest : testing::Test {
   CachedAccess access{lifecycle, world.replica.activity};
   sandgate::ports::PortStore port_rows{*world.database, notifications};
   PortHandlers ports{access, lifecycle, port_rows, {}};
+  ProviderHandlers providers{{lifecycle, resolver, world.replica.deployments, world.replica.board,
+                              world.replica.prices, world.replica.clock}};
   http::Routes routes;
 };
 
@@ -243,6 +247,20 @@ TEST_F(SandboxesApiTest, CopiesDoNotGetANetworkThatWasRefused) {
   EXPECT_EQ(code_of([&] { call(Method::put, path, R"({"default":"deny"})"); }),
             ErrorCode::unavailable);
   EXPECT_EQ(world.sql("SELECT wishes ? 'network' FROM sandbox"), "f");
+}
+
+TEST_F(SandboxesApiTest, PricesAreForWhatABackendGives) {
+  const PriceVersion list = price_version_from(
+      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
+      "list");
+  run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
+  run(world.replica.prices.load());
+  world.a->give({.milli_vcpu = 8000});
+  const Json one = call(Method::get, "/v1/providers", "").at("items").at(0);
+  EXPECT_EQ(one.at("deployment"), "a");
+  EXPECT_EQ(one.at("price_is_for").at("vcpu"), 8);
+  EXPECT_EQ(one.at("price_per_hour"), "28.8");
 }
 
 TEST(TurnsTest, AreOneCallersAtATime) {
