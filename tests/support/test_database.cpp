@@ -92,7 +92,10 @@ TestDatabase::TestDatabase(Schema schema, Owner owner)
                  (is_copy ? std::string(" STRATEGY file_copy TEMPLATE ") + kMigrated : ""));
   url_ = cluster_.url(name_, role);
   if (is_copy) set_apart(url_);
-  database_ = std::make_unique<Database>(Database::Options{.url = url_, .connections = 2});
+  // A machine may stall for longer than a gateway is patient.
+  constexpr std::chrono::seconds kPatience{10};
+  database_ = std::make_unique<Database>(
+      Database::Options{.url = url_, .connections = 2, .patience = kPatience});
   if (schema == Schema::migrated && !is_copy) run(migrate(*database_, shipped_migrations()));
 }
 
