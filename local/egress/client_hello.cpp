@@ -96,6 +96,14 @@ HelloResult parse_body(std::string_view body) {
   return result;
 }
 
+uint8_t byte_at(std::string_view bytes, size_t at) { return static_cast<uint8_t>(bytes[at]); }
+
+// Whether `bytes` may begin a TLS record that a server reads: some accept any version below 16.0.
+bool may_be_record(std::string_view bytes) {
+  constexpr uint8_t kVersions = 16;
+  return begins_tls_record(bytes[0]) && (bytes.size() == 1 || byte_at(bytes, 1) < kVersions);
+}
+
 // The handshake bytes of the records received so far.
 struct Gathered {
   std::string handshake;
@@ -105,12 +113,17 @@ struct Gathered {
 Gathered gather(std::string_view bytes) {
   Gathered gathered;
   while (!bytes.empty()) {
-    if (static_cast<uint8_t>(bytes[0]) != kHandshake || (bytes.size() > 1 && bytes[1] != 3)) {
-      gathered.state = gathered.handshake.empty() ? HelloState::not_tls : HelloState::malformed;
+    if (gathered.handshake.empty() && !may_be_record(bytes)) {
+      gathered.state = HelloState::not_tls;
+      return gathered;
+    }
+    // Some servers pass over an alert before the hello.
+    if (byte_at(bytes, 0) != kHandshake || !may_be_record(bytes)) {
+      gathered.state = HelloState::malformed;
       return gathered;
     }
     if (bytes.size() < kRecordHeader) return gathered;
-    const size_t length = static_cast<uint8_t>(bytes[3]) << 8 | static_cast<uint8_t>(bytes[4]);
+    const size_t length = byte_at(bytes, 3) << 8 | byte_at(bytes, 4);
     if (length == 0 || length > kMaxRecord) {
       gathered.state = HelloState::malformed;
       return gathered;

@@ -21,11 +21,15 @@ struct HelloResult {
   ClientHello hello;  // when complete
 };
 
+// Whether a connection that begins with this byte begins with a TLS record, of any content type.
+inline bool begins_tls_record(char first) { return first >= 0x14 && first <= 0x18; }
+
 // Maximum length of a ClientHello; post-quantum key shares need more than one segment.
 inline constexpr size_t kMaxHelloBytes = 32 * 1024;
 
 // Parses all bytes that a client has sent so far; the hello may be split over segments and records.
-// A hello still incomplete beyond kMaxHelloBytes is malformed. Reads nothing outside `bytes`.
+// A hello still incomplete beyond kMaxHelloBytes is malformed, and so is another record before the
+// hello. Reads nothing outside `bytes`.
 HelloResult parse_client_hello(std::string_view bytes);
 
 }  // namespace sandgate::egress

@@ -76,7 +76,7 @@ Task<SniffedProtocol> sniff_protocol(Socket& client, Socket& upstream) {
   auto race = readable(client) || readable(upstream);
   co_await std::move(race);
   for (std::string bytes = peeked(client); !bytes.empty();) {
-    if (bytes[0] == 0x16) co_return SniffedProtocol::tls;
+    if (begins_tls_record(bytes[0])) co_return SniffedProtocol::tls;
     if (const auto http = looks_like_http(bytes))
       co_return *http ? SniffedProtocol::http : SniffedProtocol::other;
     // Whatever may still become a request is for the strict parser to judge.

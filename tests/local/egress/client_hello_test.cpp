@@ -28,8 +28,8 @@ std::string handshake(const std::string& extensions) {
                            field(2, extensions);
   return number(1, 1) + field(3, body);
 }
-std::string record(const std::string& content) {
-  return number(22, 1) + number(0x0301, 2) + field(2, content);
+std::string record(const std::string& content, size_t version = 0x0301, size_t type = 22) {
+  return number(type, 1) + number(version, 2) + field(2, content);
 }
 
 TEST(ClientHello, ReadsNameAndProtocols) {
@@ -56,6 +56,28 @@ TEST(ClientHello, WaitsForEverySplitAndReadsFragmentedRecords) {
 TEST(ClientHello, LeavesAtOnceWhatIsNotTls) {
   EXPECT_EQ(parse_client_hello("GET / HTTP/1.1").state, HelloState::not_tls);
   EXPECT_EQ(parse_client_hello("SSH-2.0").state, HelloState::not_tls);
+}
+
+TEST(ClientHello, IsReadWhateverVersionItsRecordsName) {
+  // Some servers look at the version of records only loosely, or not at all.
+  for (const size_t version : {0x0000, 0x0201, 0x0400, 0x0fff})
+    EXPECT_EQ(
+        parse_client_hello(record(handshake(sni("a.example.com")), version)).hello.server_name,
+        "a.example.com")
+        << version;
+  EXPECT_EQ(parse_client_hello(record(handshake(sni("a.example.com")), 0x1000)).state,
+            HelloState::not_tls);
+}
+
+TEST(ClientHello, NothingComesBeforeIt) {
+  // An alert (21), a change of ciphers (20), data (23) or a heartbeat (24), which servers pass
+  // over.
+  for (const size_t type : {20, 21, 23, 24})
+    EXPECT_EQ(parse_client_hello(record("\x01\x01", 0x0301, type) +
+                                 record(handshake(sni("a.example.com"))))
+                  .state,
+              HelloState::malformed)
+        << type;
 }
 
 TEST(ClientHello, RefusesAmbiguousAndBrokenOnes) {

@@ -41,6 +41,7 @@ SniffedProtocol words_of(const std::string& bytes, Then then = Then::waits) {
 TEST(SniffedProtocol, AreOfAKnownProtocolOrNot) {
   EXPECT_EQ(words_of(kRequest), SniffedProtocol::http);
   EXPECT_EQ(words_of("\x16\x03\x01"), SniffedProtocol::tls);
+  EXPECT_EQ(words_of("\x15\x03\x01"), SniffedProtocol::tls);
   EXPECT_EQ(words_of("ping"), SniffedProtocol::other);
   EXPECT_EQ(words_of("PING", Then::closes), SniffedProtocol::other);
 }
