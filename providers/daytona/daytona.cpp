@@ -1,6 +1,6 @@
 #include "providers/daytona/daytona.hpp"
 
-#include <cmath>
+#include <algorithm>
 
 #include "providers/backoff.hpp"
 #include "providers/daytona/daytona_process.hpp"
@@ -118,14 +118,9 @@ Task<void> DaytonaProvider::kill(std::string id) {
   toolboxes_.forget(id);
 }
 
-// The vendor counts the time to live from the creation.
+// These minutes count from now, unlike those of a create; 0 would be no limit.
 Task<void> DaytonaProvider::extend(std::string id, std::chrono::seconds ttl) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->sandbox.created_at) co_return;
-  const std::chrono::duration<double, std::ratio<60>> age =
-      std::chrono::system_clock::now() - *box->sandbox.created_at + ttl;
-  const auto minutes = static_cast<int64_t>(std::ceil(age.count()));
+  const int64_t minutes = std::max<int64_t>(1, in_units(ttl.count(), 60));
   RestCall call{.method = "POST", .path = daytona_path(id) + "/ttl/" + std::to_string(minutes)};
   const auto extended = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&extended)) throw refused_extension(*error);

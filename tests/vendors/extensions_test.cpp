@@ -37,9 +37,7 @@ void expect_field(const Error& error) {
 
 TEST_F(Extensions, ARefusalNamesTheTimeToLive) {
   const std::string born = "2026-11-27T08:00:00Z";
-  const HttpReply daytona =
-      box_of_vendor({{"id", "b1"}, {"state", "started"}, {"createdAt", born}});
-  expect_field(refused<DaytonaProvider, DaytonaSettings>({daytona}));
+  expect_field(refused<DaytonaProvider, DaytonaSettings>({}));
   const HttpReply blaxel = box_of_vendor({{"metadata", {{"name", "b1"}, {"createdAt", born}}},
                                           {"spec", {{"runtime", Json::object()}}}});
   expect_field(refused<BlaxelProvider, BlaxelSettings>({blaxel}));

@@ -48,6 +48,18 @@ TEST_F(DaytonaAccount, ItsKeyDoesNotGoOutInTheClear) {
   EXPECT_EQ(read(at("http://127.0.0.1:1/api")), "http://proxy/1/process/execute");
 }
 
+// Added to the sandbox's age, an hour more of an old sandbox would be its age and an hour.
+TEST_F(DaytonaAccount, AnExtensionCountsFromNow) {
+  const auto provider = at("https://daytona.example/api");
+  client_.always({200, {}, R"({"id":"1","state":"started","createdAt":"2020-01-01T00:00:00Z"})"});
+  for (const auto& [seconds, minutes] : {std::pair{3600, "60"}, {3601, "61"}, {0, "1"}}) {
+    loop_.run(provider->extend("1", std::chrono::seconds(seconds)));
+    EXPECT_EQ(client_.last().method, "POST");
+    EXPECT_EQ(client_.last().url,
+              "https://daytona.example/api/sandbox/1/ttl/" + std::string(minutes));
+  }
+}
+
 TEST(DaytonaSessions, ASessionWhoseCommandDoesNotStartIsRemoved) {
   LiveLoop loop;
   const auto& lines = vendor_lines();

@@ -75,7 +75,9 @@ class FakeDaytona(fake.Fake):
                 "user": "daytona", "env": box.env, "labels": box.metadata, "public": False,
                 "networkBlockAll": box.blocked, "target": "us", "cpu": 1, "gpu": 0, "memory": 1,
                 "disk": 3, "state": state, "desiredState": "started", "sandboxClass": "container",
-                "createdAt": rfc3339(box.created_at), "toolboxProxyUrl": self.url + "/toolbox"}
+                "createdAt": rfc3339(box.created_at),
+                "autoDestroyAt": rfc3339(box.ends_at) if box.ends_at else None,
+                "toolboxProxyUrl": self.url + "/toolbox"}
 
     def create(self, request):
         body = request.json()
@@ -87,8 +89,9 @@ class FakeDaytona(fake.Fake):
             raise self.refuse(400, f"Snapshot {snapshot} not found")
         box = self.new_box(fake.new_id(), env=body.get("env"), metadata=body.get("labels"),
                            name=name, snapshot=snapshot, blocked=body.get("networkBlockAll", False),
-                           sessions={}, ttl=body.get("ttlMinutes", 0))
+                           sessions={}, ends_at=None)
         box.state = "started"
+        self.end_in(box, int(body.get("ttlMinutes", 0)))
         return 200, self.view(box)
 
     def list(self, request):
@@ -109,8 +112,12 @@ class FakeDaytona(fake.Fake):
 
     def ttl(self, request, id_or_name, minutes):
         box = self.box(id_or_name)
-        box.ttl = int(minutes)
+        self.end_in(box, int(minutes))
         return 200, self.view(box)
+
+    def end_in(self, box, minutes):
+        # From now on, also for a sandbox that is old; 0 is no end.
+        box.ends_at = time.time() + 60 * minutes if minutes else None
 
     def stop(self, request, id_or_name):
         box = self.box(id_or_name)
