@@ -1,5 +1,7 @@
 #include "providers/provider.hpp"
 
+#include "providers/retries.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -30,9 +32,7 @@ Task<Error> Provider::abort_create(std::string id, Error why) {
   const auto killed = co_await attempt(std::move(killing));
   const auto* error = std::get_if<Error>(&killed);
   if (!error) co_return why;
-  why = *error;
-  why.code = ErrorCode::unavailable;
-  co_return why;
+  co_return of_unknown_outcome(*error);
 }
 
 Resources Provider::granted(const Resources& asked) const { return asked; }

@@ -116,7 +116,7 @@ class Provider {
 
  protected:
   // Kills a sandbox whose create was accepted and cannot be completed. Returns what create() throws
-  // then: `why`, but Error(unavailable) if the kill failed, because the sandbox exists.
+  // then: `why`, but of_unknown_outcome() of the kill's failure, because the sandbox exists.
   Task<Error> abort_create(std::string id, Error why);
 };
 

@@ -10,6 +10,15 @@
 
 namespace sandgate {
 
+// The failure of a call that follows an accepted create, as that create's own: it proves nothing
+// about the sandbox. Error(timeout) or Error(unavailable), without the mark of refused credentials,
+// which would prove that nothing was made.
+inline Error of_unknown_outcome(Error error) {
+  if (error.code != ErrorCode::timeout) error.code = ErrorCode::unavailable;
+  if (are_credentials_refused(error)) error.details = nullptr;
+  return error;
+}
+
 // Decides which failures of a question, which changes nothing, are worth a repeat.
 class Retries {
  public:
@@ -38,10 +47,8 @@ auto retry_until_answered(Ask ask) -> std::invoke_result_t<Ask> {
     auto outcome = co_await attempt(std::move(asking));
     const auto* error = std::get_if<Error>(&outcome);
     if (!error) co_return std::move(std::get<0>(outcome));
-    Error failure = *error;
-    const bool is_limited = failure.code == ErrorCode::rate_limited;
-    // No failure of a question proves that the sandbox was not made.
-    if (failure.code != ErrorCode::timeout) failure.code = ErrorCode::unavailable;
+    const bool is_limited = error->code == ErrorCode::rate_limited;
+    const Error failure = of_unknown_outcome(*error);
     if (is_limited && failure.retry_after)
       co_await sleep_for(*failure.retry_after);
     else

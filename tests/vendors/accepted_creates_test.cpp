@@ -26,7 +26,7 @@ void create_while(const std::string& vendor_name, const std::string& question, J
 }
 
 TEST(AcceptedCreates, OutliveQuestionsThatFail) {
-  for (const Json& fault : {Json{{"status", 503}}, Json{{"status", 409}},
+  for (const Json& fault : {Json{{"status", 503}}, Json{{"status", 409}}, Json{{"status", 401}},
                             Json{{"status", 429}, {"headers", {{"Retry-After", "0"}}}}}) {
     create_while("daytona", "GET .*/sandbox/[^/]+$", fault);
     create_while("kubernetes", "GET .*/pods/[^/]+$", fault);
@@ -37,8 +37,40 @@ TEST(AcceptedCreates, OutliveQuestionsThatFail) {
   }
 }
 
-// A step after the create is refused, and perhaps the kill that follows.
-void refuse_to_set_up(const std::string& vendor_name, const std::string& step, bool kill_fails) {
+// A key may create and not read, or be taken back in between. The mark of refused credentials would
+// say that nothing was made.
+void refuse_questions(const std::string& vendor_name, const std::string& question, int status) {
+  SCOPED_TRACE(vendor_name + " " + std::to_string(status));
+  LiveLoop loop;
+  const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
+  Vendor vendor(line, loop.executor());
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
+  spec.network.fallback = NetworkDefault::allow;
+  const std::string id = spec.sandbox_id;
+  vendor.server().fault(
+      {{"match", question}, {"kind", "status"}, {"status", status}, {"times", 1000}});
+  const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
+  const auto* error = std::get_if<Error>(&outcome);
+  ASSERT_TRUE(error);
+  EXPECT_EQ(error->code, ErrorCode::unavailable);
+  EXPECT_FALSE(are_credentials_refused(*error));
+  vendor.server().clear_faults();
+  const auto found = loop.run(vendor.provider().find_by_tag(id));
+  ASSERT_TRUE(found);
+  loop.run(vendor.provider().kill(found->backend_id));
+}
+
+TEST(AcceptedCreates, AreOfUnknownOutcomeIfTheKeyMayNotAsk) {
+  for (const int status : {401, 403}) {
+    refuse_questions("daytona", "GET .*/sandbox/[^/]+$", status);
+    refuse_questions("kubernetes", "GET .*/pods/[^/]+$", status);
+    refuse_questions("northflank", "GET .*/services/[^/]+$", status);
+    refuse_questions("runloop", "GET .*/devboxes/[^/]+$", status);
+  }
+}
+
+// A step after the create is refused, and perhaps the kill that follows (`kill_status`, or 0).
+void refuse_to_set_up(const std::string& vendor_name, const std::string& step, int kill_status) {
   SCOPED_TRACE(vendor_name);
   LiveLoop loop;
   const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
@@ -47,13 +79,15 @@ void refuse_to_set_up(const std::string& vendor_name, const std::string& step, b
   spec.network.fallback = NetworkDefault::allow;
   const std::string id = spec.sandbox_id;
   vendor.server().fault({{"match", step}, {"kind", "status"}, {"status", 422}, {"times", 1}});
+  const bool kill_fails = kill_status != 0;
   if (kill_fails)
     vendor.server().fault(
-        {{"match", line.kill}, {"kind", "status"}, {"status", 429}, {"times", 1}});
+        {{"match", line.kill}, {"kind", "status"}, {"status", kill_status}, {"times", 1}});
   const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
   const auto* error = std::get_if<Error>(&outcome);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, kill_fails ? ErrorCode::unavailable : ErrorCode::no_capacity);
+  EXPECT_FALSE(are_credentials_refused(*error));
   EXPECT_EQ(vendor.server().state()["boxes"].size(), kill_fails ? 1u : 0u);
   if (!kill_fails) return;
   const auto found = loop.run(vendor.provider().find_by_tag(id));
@@ -62,9 +96,9 @@ void refuse_to_set_up(const std::string& vendor_name, const std::string& step, b
 }
 
 TEST(AcceptedCreates, AreEndedOrOfUnknownOutcomeWhenTheyCannotBeSetUp) {
-  for (const bool kill_fails : {false, true}) {
-    refuse_to_set_up("cloudflare", "POST .*/exec$", kill_fails);
-    refuse_to_set_up("sprites", "POST .*/policy/network$", kill_fails);
+  for (const int kill_status : {0, 429, 401}) {
+    refuse_to_set_up("cloudflare", "POST .*/exec$", kill_status);
+    refuse_to_set_up("sprites", "POST .*/policy/network$", kill_status);
   }
 }
 
