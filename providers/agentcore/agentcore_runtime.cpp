@@ -75,11 +75,14 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
     throw Error(ErrorCode::no_capacity, "the deployment is for another agent runtime");
   const std::string id = agentcore_runtime::to_session_id(spec.sandbox_id);
   std::string birth = agentcore_runtime::init_script(spec.env);
-  auto writing = run_script(id, std::move(birth));
-  const auto outcome = co_await attempt(std::move(writing));
-  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_create(*error);
-  if (std::get<LineResult>(outcome).status != 0) {
+  const auto started = co_await attempt(start(id, std::move(birth), kRuntimeLine, kRuntimeStart));
+  if (const auto* error = std::get_if<Error>(&started)) throw refused_create(*error);
+  // The session exists from here on, whatever the answer says.
+  const auto outcome = co_await attempt(result_of(*std::get<0>(started)));
+  const auto* settled = std::get_if<LineResult>(&outcome);
+  if (!settled || settled->status != 0) {
     Error why(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
+    if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
     const Error refusal = co_await abort_create(id, std::move(why));
     throw refusal;
   }
@@ -132,12 +135,11 @@ Task<std::unique_ptr<aws::EventMessageReader>> AgentcoreRuntimeProvider::start(
   co_return std::make_unique<aws::EventMessageReader>("agentcore_runtime", std::move(answer));
 }
 
-Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run_script(std::string id,
-                                                                     std::string script) {
-  const auto events = co_await start(std::move(id), std::move(script), kRuntimeLine, kRuntimeStart);
+Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::result_of(
+    aws::EventMessageReader& events) {
   LineResult ran;
   for (bool ended = false; !ended;) {
-    const auto event = co_await events->next();
+    const auto event = co_await events.next();
     if (!event) throw Error(ErrorCode::unavailable, "agentcore_runtime did not run the command");
     if (event->type != "chunk") continue;
     const agentcore_runtime::Chunk part = agentcore_runtime::to_chunk(event->payload);
@@ -151,7 +153,8 @@ Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run_script(std::string
 
 Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
   std::string script = agentcore_runtime::in_session(line);
-  LineResult ran = co_await run_script(id, std::move(script));
+  const auto events = co_await start(id, std::move(script), kRuntimeLine, kRuntimeStart);
+  LineResult ran = co_await result_of(*events);
   const size_t end = ran.output.find('\n');
   const std::string word = ran.output.substr(0, end);
   if (word == agentcore_runtime::kGone) {

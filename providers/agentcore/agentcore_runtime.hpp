@@ -50,7 +50,8 @@ class AgentcoreRuntimeProvider : public ShellProvider {
                                                        std::chrono::seconds silence);
 
  private:
-  Task<LineResult> run_script(std::string id, std::string script);
+  // Reads the answer to start() to its end.
+  static Task<LineResult> result_of(aws::EventMessageReader& events);
   std::string path(const char* operation) const;
   BackendSandbox box(const std::string& id) const;
 

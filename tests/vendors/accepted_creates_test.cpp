@@ -70,7 +70,8 @@ TEST(AcceptedCreates, AreOfUnknownOutcomeIfTheKeyMayNotAsk) {
 }
 
 // A step after the create is refused, and perhaps the kill that follows (`kill_status`, or 0).
-void refuse_to_set_up(const std::string& vendor_name, const std::string& step, int kill_status) {
+void refuse_to_set_up(const std::string& vendor_name, const std::string& step, int kill_status,
+                      const char* how = "status") {
   SCOPED_TRACE(vendor_name);
   LiveLoop loop;
   const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
@@ -78,7 +79,7 @@ void refuse_to_set_up(const std::string& vendor_name, const std::string& step, i
   CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
   spec.network.fallback = NetworkDefault::allow;
   const std::string id = spec.sandbox_id;
-  vendor.server().fault({{"match", step}, {"kind", "status"}, {"status", 422}, {"times", 1}});
+  vendor.server().fault({{"match", step}, {"kind", how}, {"status", 422}, {"times", 1}});
   const bool kill_fails = kill_status != 0;
   if (kill_fails)
     vendor.server().fault(
@@ -99,6 +100,8 @@ TEST(AcceptedCreates, AreEndedOrOfUnknownOutcomeWhenTheyCannotBeSetUp) {
   for (const int kill_status : {0, 429, 401}) {
     refuse_to_set_up("cloudflare", "POST .*/exec$", kill_status);
     refuse_to_set_up("sprites", "POST .*/policy/network$", kill_status);
+    // Its answer begins once the session has.
+    refuse_to_set_up("agentcore_runtime", "POST .*/commands$", kill_status, "exception");
   }
 }
 

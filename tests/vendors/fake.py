@@ -39,7 +39,9 @@ STARTS_IN = float(os.environ.get("SANDGATE_FAKES_START_IN", "0.25"))
 #   slow_input  done, but what the caller says over the WebSocket is heard late (sprites)
 #   cut         a stream of output ends after its first piece, or, cut_at_end, once the program has (runloop)
 #   broken      a stream of output breaks after its first piece (runloop)
-FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input", "cut", "cut_at_end", "broken")
+#   exception   done, but the answer is an exception in its stream (agentcore_runtime)
+FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input", "cut", "cut_at_end", "broken",
+          "exception")
 
 
 class Refusal(Exception):

@@ -17,3 +17,8 @@ def message(headers, payload):
 def event(kind, document):
     return message({":message-type": "event", ":event-type": kind,
                     ":content-type": "application/json"}, json.dumps(document).encode())
+
+
+def exception(kind):
+    return message({":message-type": "exception", ":exception-type": kind,
+                    ":content-type": "application/json"}, json.dumps({"message": kind}).encode())

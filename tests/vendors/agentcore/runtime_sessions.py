@@ -7,7 +7,7 @@ import sys
 import time
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from event_messages import event  # noqa: E402
+from event_messages import event, exception  # noqa: E402
 
 ARN = "arn:aws:bedrock-agentcore:us-east-1:123456789012:runtime/tools-abcdefghij"
 RUNTIME = r"/runtimes/([^/]+)"
@@ -92,6 +92,9 @@ class RuntimeSessions:
             raise self.refuse(400, "the command or its timeout is out of range")
         chunks = self.chunks(box, words_of(body["command"]), limit)
         headers = {"Content-Type": "application/vnd.amazon.eventstream", SESSION: box.id}
+        if request.fault == "exception":
+            list(chunks)
+            return 200, exception("throttlingException"), headers
         if request.fault:
             return 200, b"".join(chunks), headers
         write = request.stream(headers)
