@@ -2,7 +2,6 @@
 
 #include "providers/byte_sources.hpp"
 #include "providers/e2b/e2b.hpp"
-#include "providers/shell/shell_command.hpp"
 
 // The file verbs of E2bProvider.
 namespace sandgate {
@@ -60,9 +59,9 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
                                         ByteSource& bytes) {
   // A file that others must not read is created unreadable for them before it is written.
   if ((mode & kDefaultMode) != kDefaultMode) {
-    const std::string file = shell::quote(path);
-    const std::string line = "mkdir -p -- \"$(dirname -- " + file + ")\" && (umask 077; : >>" +
-                             file + ") && chmod 600 -- " + file;
+    const std::string line = "f=" + shell::rooted(path) +
+                             "; mkdir -p \"$(dirname \"$f\")\" && (umask 077; : >>\"$f\") && "
+                             "chmod 600 \"$f\"";
     co_await run(id, line);
   }
   RestApi server = co_await envd(id);
@@ -72,7 +71,7 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
   // envd leaves the mode of a file that was there.
   FileEntry written = co_await stat(id, path);
   if (written.mode == mode) co_return written;
-  const std::string line = "chmod " + octal(mode) + " -- " + shell::quote(path);
+  const std::string line = "chmod " + octal(mode) + " " + shell::rooted(path);
   const LineResult ran = co_await run(id, line);
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
   co_return co_await stat(id, path);

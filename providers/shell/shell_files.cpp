@@ -22,17 +22,6 @@ constexpr std::string_view kEntry =
     R"(e() { stat $L -c '%f %s %Y' -- "$1" && printf '%s\n//\n' "$1" && { [ -L "$1" ] && readlink -- "$1"; printf '//\n'; }; }; )";
 constexpr std::string_view kThere = R"(there() { [ -e "$1" ] || [ -L "$1" ] || exit 44; }; )";
 
-// Returns the path as a shell word that is absolute.
-std::string rooted(std::string path) {
-  if (path == "~" || path.starts_with("~/")) path.erase(0, path.size() > 1 ? 2 : 1);
-  std::string clean;
-  for (const char c : path)
-    if (c != '/' || clean.empty() || clean.back() != '/') clean += c;
-  while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
-  if (clean.empty()) return "\"${HOME:-/}\"";
-  return clean.starts_with('/') ? quote(clean) : "\"${HOME%/}\"/" + quote(clean);
-}
-
 // Prints the output and exit status of `body` as base64.
 std::string wrapped(const std::string& body) {
   return "{ ( L=; " + std::string(kEntry) + std::string(kThere) + body +
@@ -102,6 +91,16 @@ FileEntry take_entry(std::string_view& text) {
 }
 
 }  // namespace
+
+std::string rooted(std::string path) {
+  if (path == "~" || path.starts_with("~/")) path.erase(0, path.size() > 1 ? 2 : 1);
+  std::string clean;
+  for (const char c : path)
+    if (c != '/' || clean.empty() || clean.back() != '/') clean += c;
+  while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
+  if (clean.empty()) return "\"${HOME:-/}\"";
+  return clean.starts_with('/') ? quote(clean) : "\"${HOME%/}\"/" + quote(clean);
+}
 
 std::string stat_line(const std::string& path, bool follow) {
   return wrapped("p=" + rooted(path) + "; there \"$p\"; " + (follow ? "L=-L; " : "") + "e \"$p\"");

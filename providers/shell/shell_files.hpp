@@ -11,6 +11,10 @@
 // start at $HOME.
 namespace sandgate::shell {
 
+// Returns the path as a shell word that is absolute: a relative one, and one below "~", starts at
+// $HOME.
+std::string rooted(std::string path);
+
 // Pure functions that make the lines and parse their output. read_entries throws the Error of a
 // line's exit status (not_found, invalid, conflict), or Error(unavailable) for unexpected output.
 std::string stat_line(const std::string& path, bool follow = false);

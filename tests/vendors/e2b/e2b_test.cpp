@@ -71,11 +71,15 @@ TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
     Vendor vendor(line, loop.executor());
     CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
     const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
-    for (const uint32_t mode : {0600U, 0644U, 0755U, 0644U}) {
-      TextBytes text("x");
-      EXPECT_EQ(loop.run(vendor.provider().write_file(id, "run.sh", mode, text)).mode, mode);
-      EXPECT_EQ(loop.run(vendor.provider().stat(id, "run.sh")).mode, mode);
-    }
+    // envd reads "~" as the home, and so must the lines that set the mode.
+    for (const char* path : {"run.sh", "~/in/run.sh", "~/-n ~'$a.sh"})
+      for (const uint32_t mode : {0600U, 0644U, 0755U, 0644U}) {
+        TextBytes text("x");
+        EXPECT_EQ(loop.run(vendor.provider().write_file(id, path, mode, text)).mode, mode) << path;
+        EXPECT_EQ(loop.run(vendor.provider().stat(id, path)).mode, mode) << path;
+      }
+    for (const FileEntry& entry : loop.run(vendor.provider().list_files(id, "", 1)))
+      EXPECT_NE(entry.name, "~");
     loop.run(vendor.provider().kill(id));
   }
 }
