@@ -20,9 +20,11 @@ RestTarget target_of_e2b(const E2bSettings& settings) {
           .allow_private = settings.allow_private};
 }
 
-// Whether a refusal to move the end may be about the time that was asked for.
-bool is_about_time(const Error& error) {
-  return error.code == ErrorCode::invalid || error.code == ErrorCode::no_capacity;
+// Whether the sandbox itself tells what a refusal to move the end is about: the time that was asked
+// for, or that it is paused, which this call answers like one that is not there.
+bool is_told_by_sandbox(const Error& error) {
+  return error.code == ErrorCode::invalid || error.code == ErrorCode::no_capacity ||
+         error.code == ErrorCode::not_found;
 }
 
 std::string e2b_path(const std::string& id) { return "/sandboxes/" + percent_encode(id); }
@@ -134,9 +136,11 @@ Task<void> E2bProvider::extend(std::string id, std::chrono::seconds ttl) {
   auto moving = api_.post(e2b_path(id) + "/timeout", std::move(body));
   const auto moved = co_await attempt(std::move(moving));
   const auto* refusal = std::get_if<Error>(&moved);
-  if (refusal && !is_about_time(*refusal)) throw *refusal;
-  // The vendor cuts a time that is beyond the plan's and does not say so, or refuses it.
+  if (refusal && !is_told_by_sandbox(*refusal)) throw *refusal;
   const Json document = co_await api_.get(e2b_path(id));
+  // A paused sandbox has no end there, and resume() gives it one.
+  if (text_of(document, "state") == "paused") co_return;
+  // The vendor cuts a time that is beyond the plan's and does not say so, or refuses it.
   const auto end = from_rfc3339(text_of(document, "endAt"));
   if (end && *end + kClockSlack < wanted) throw beyond_end(*end);
   if (refusal) throw *refusal;

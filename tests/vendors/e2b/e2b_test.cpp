@@ -64,6 +64,21 @@ TEST_F(E2bAccount, ATimeThatTheAccountMayNotHaveIsNoWrongKey) {
   EXPECT_TRUE(are_credentials_refused(std::get<Error>(extend(401))));
 }
 
+TEST_F(E2bAccount, APausedSandboxHasNoEndToBeMoved) {
+  const auto extend = [this](HttpReply box) {
+    client_.script({{404, {}, R"({"code":404})"}, std::move(box)});
+    return loop_.run(attempt(provider_->extend("i1", std::chrono::seconds(600))));
+  };
+  const Json paused{{"state", "paused"}, {"endAt", "2026-01-01T00:00:00Z"}};
+  EXPECT_FALSE(std::holds_alternative<Error>(extend({200, {}, paused.dump()})));
+  for (const HttpReply& box :
+       {HttpReply{200, {}, R"({"state":"running"})"}, HttpReply{404, {}, R"({"code":404})"}}) {
+    const auto refused = extend(box);
+    ASSERT_TRUE(std::holds_alternative<Error>(refused)) << box.status;
+    EXPECT_EQ(std::get<Error>(refused).code, ErrorCode::not_found) << box.status;
+  }
+}
+
 TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
   LiveLoop loop;
   for (const VendorLine& line : vendor_lines()) {

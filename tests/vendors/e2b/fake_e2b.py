@@ -120,7 +120,10 @@ class FakeE2b(fake.Fake):
         return 204, b""
 
     def timeout(self, request, box_id):
-        self.box(box_id).ends_at = time.time() + request.json()["timeout"]
+        box = self.box(box_id)
+        if box.state == "paused":  # only those that run have a clock
+            raise self.refuse(404, f"sandbox {box_id} not found")
+        box.ends_at = time.time() + request.json()["timeout"]
         return 204, b""
 
     def pause(self, request, box_id):
