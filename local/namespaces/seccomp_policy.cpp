@@ -258,6 +258,13 @@ void keep_receive_buffers(Filter& filter) {
   answer_options(filter, 0, SOL_SOCKET, {SO_RCVBUF, SO_RCVLOWAT});
 }
 
+// Whoever closes a lingering socket waits for its peer. One in flight between Unix sockets that are
+// gone is closed by a kernel thread, which then closes no other such file of the whole machine.
+// Reports success, because programs handle an error badly.
+void keep_sockets_from_lingering(Filter& filter) {
+  answer_options(filter, 0, SOL_SOCKET, {SO_LINGER});
+}
+
 // Such a layer (TLS in the kernel) parses in the kernel what programs can parse themselves, with
 // state for which no control group is charged. The answer is that of a kernel without it.
 void refuse_layers_over_tcp(Filter& filter) {
@@ -362,6 +369,7 @@ Fd compile_arguments() {
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
   keep_receive_buffers(filter);
+  keep_sockets_from_lingering(filter);
   refuse_uncharged_options(filter);
   refuse_memberships(filter);
   refuse_switches(filter);

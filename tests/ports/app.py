@@ -3,6 +3,7 @@
 Prints "ready" when it listens. Usage: app.py PORT [ADDRESS]
 """
 import base64
+import ctypes
 import hashlib
 import http.server
 import json
@@ -165,7 +166,9 @@ class App(http.server.BaseHTTPRequestHandler):
         """Ends by a reset what only the connection's end delimits."""
         self.close_connection = True
         self.wfile.write(b"HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhalf")
-        self.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        # To connect it to nothing resets it. SO_LINGER has no effect in a sandbox.
+        nothing = struct.pack("16x")
+        ctypes.CDLL(None).connect(self.connection.fileno(), nothing, len(nothing))
         os.close(self.connection.detach())
 
     def on_raw(self, query):

@@ -46,6 +46,32 @@ TEST_F(UnchargedMemoryTest, AttributesOfFilesAreShort) {
   EXPECT_EQ(unfiltered(attempts), "set set set\nset set set\n") << "the control";
 }
 
+// A file in flight between Unix sockets that are gone is closed by a thread of the kernel, which
+// closes those of all sandboxes, and frees their disks, one after the other.
+TEST_F(UnchargedMemoryTest, WhoClosesASocketDoesNotWaitForItsPeer) {
+  const auto closing = [](const char* seconds) {
+    return "import socket, struct, time\n"
+           "listener = socket.socket(); listener.bind(('127.0.0.1', 0)); listener.listen()\n"
+           "s = socket.socket(); s.connect(listener.getsockname()); s.setblocking(False)\n"
+           "peer = listener.accept()[0]\n"
+           "try:\n"
+           "    while True: s.send(bytes(65536))\n"
+           "except BlockingIOError: pass\n"
+           "lingering = struct.pack('ii', 1, " +
+           std::string(seconds) +
+           ")\n"
+           "s.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, lingering)\n"
+           "begin = time.monotonic(); s.close(); print('after', time.monotonic() - begin)\n";
+  };
+  const auto waited = [](const std::string& out) {
+    return out.starts_with("after ") ? std::atof(out.c_str() + 6) : -1;
+  };
+  const double with = waited(python(closing("60")).out), without = waited(unfiltered(closing("2")));
+  EXPECT_GE(with, 0);
+  EXPECT_LT(with, 30);
+  EXPECT_GE(without, 1.9) << "the control";
+}
+
 // A thread that waits holds a place for each descriptor that it waits for.
 TEST_F(UnchargedMemoryTest, NobodyWaitsForManyDescriptorsAtOnce) {
   const std::string attempts =
