@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <regex>
 
 #include "local/image/account_file.hpp"
@@ -18,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kBuildTimeout{60};
+constexpr uintmax_t kMostSkeleton = 256 << 20, kSkeletonEntry = 4096;  // bytes
 constexpr int kNoSuchProgram = 127;  // exit code of unshare for a missing program
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
@@ -52,6 +54,32 @@ void give_away(const fs::path& path, const ImageConfig& config) {
   }
 }
 
+void check_skeleton(const fs::path& skeleton, const fs::path& home) {
+  const fs::path to = fs::canonical(home);
+  if (*to.lexically_relative(fs::canonical(skeleton)).begin() != "..")
+    throw Error(ErrorCode::invalid, "the image's home directory is in its /etc/skel");
+  const auto most_depth = kMaxDepth - std::distance(to.begin(), to.end());
+  uintmax_t bytes = 0;
+  const fs::recursive_directory_iterator end;
+  for (fs::recursive_directory_iterator entry(skeleton); entry != end; ++entry) {
+    bytes += kSkeletonEntry;
+    if (fs::is_regular_file(entry->symlink_status())) bytes += entry->file_size();
+    if (bytes > kMostSkeleton || entry.depth() > most_depth)
+      throw Error(ErrorCode::invalid, "the image's /etc/skel is too large");
+  }
+}
+
+// An image's files are counted while they are unpacked, but not what is copied here: a link to
+// their parent would make copies of copies.
+void copy_skeleton(const fs::path& skeleton, const fs::path& home) {
+  if (!fs::is_directory(fs::symlink_status(skeleton))) return;
+  check_skeleton(skeleton, home);
+  const auto how = fs::copy_options::skip_existing | fs::copy_options::recursive |
+                   fs::copy_options::copy_symlinks;
+  for (const auto& entry : fs::directory_iterator(skeleton))
+    fs::copy(entry.path(), home / entry.path().filename(), how);
+}
+
 // Leaves an account of the image and its home unchanged.
 void add_account(const std::string& tree, const ImageConfig& config) {
   if (names_account(own_text(tree + "/etc/passwd"), config.user)) return;
@@ -61,12 +89,7 @@ void add_account(const std::string& tree, const ImageConfig& config) {
   append_account(tree + "/etc/group", config.user, config.user + ":x:" + gid + ":");
   const fs::path home = tree + config.home;
   make_directories(home);
-  if (fs::is_directory(tree + "/etc/skel")) {
-    const auto how = fs::copy_options::skip_existing | fs::copy_options::recursive |
-                     fs::copy_options::copy_symlinks;
-    for (const auto& entry : fs::directory_iterator(tree + "/etc/skel"))
-      fs::copy(entry.path(), home / entry.path().filename(), how);
-  }
+  copy_skeleton(tree + "/etc/skel", home);
   for (const auto& entry : fs::recursive_directory_iterator(home)) give_away(entry.path(), config);
   give_away(home, config);
   fs::permissions(home, fs::perms(0750));

@@ -59,6 +59,8 @@ class Layer {
     const fs::path path = inner_path(archive_entry_pathname(entry));
     budget_.names -= static_cast<int64_t>(path.native().size());
     if (--budget_.entries < 0 || budget_.names < 0) refuse(path, "is one too many");
+    // Holes count, because computing the digest reads them, and so does what is read over here.
+    take_bytes(archive_entry_size(entry), path);
     if (path == "/") return;
     const std::string name = path.filename();
     // Symlinks cannot lead out, because the tree is the root directory.
@@ -70,6 +72,11 @@ class Layer {
   }
 
  private:
+  void take_bytes(int64_t length, const fs::path& path) {
+    if (length < 0 || length > budget_.bytes) refuse(path, "is too large");
+    budget_.bytes -= length;
+  }
+
   // A whiteout removes files of earlier layers only, whatever the order of the members.
   void white_out(const fs::path& directory, const std::string& name) {
     if (name == kOpaque) {
@@ -118,19 +125,18 @@ class Layer {
     return true;
   }
 
+  // Each name of a file counts its bytes, because computing the digest reads them for each.
   void link_to(const fs::path& target, const fs::path& path) {
     const auto kind = fs::symlink_status(target);
     if (!fs::is_regular_file(kind) && !fs::is_symlink(kind))
       refuse(path, "is a link to what is no file");
+    if (fs::is_regular_file(kind)) take_bytes(static_cast<int64_t>(fs::file_size(target)), path);
     if (target == path) return;
     fs::remove_all(path);
     if (linkat(AT_FDCWD, target.c_str(), AT_FDCWD, path.c_str(), 0) != 0) refuse_errno(path);
   }
 
-  // Holes count as bytes, because computing the digest reads them.
   void write_file(const fs::path& path, int64_t length) {
-    if (length < 0 || length > budget_.bytes) refuse(path, "is too large");
-    budget_.bytes -= length;
     Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!file) refuse_errno(path);
     const void* bytes = nullptr;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <memory>
 #include <regex>
@@ -16,6 +17,10 @@ namespace {
 constexpr int64_t kMaxArchive = int64_t{32} << 30;
 constexpr int kMaxFiles = 4096;
 
+void take_bytes(int64_t count, int64_t& budget) {
+  if ((budget -= count) < 0) throw Error(ErrorCode::invalid, "the archive is damaged or too large");
+}
+
 // Subtracts the written bytes from `budget`.
 void write_member(archive* in, const std::string& path, int64_t& budget) {
   Fd file(open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
@@ -24,8 +29,8 @@ void write_member(archive* in, const std::string& path, int64_t& budget) {
   for (;;) {
     const la_ssize_t got = archive_read_data(in, buffer.data(), buffer.size());
     if (got == 0) return;
-    if (got < 0 || (budget -= got) < 0)
-      throw Error(ErrorCode::invalid, "the archive is damaged or too large");
+    if (got < 0) throw Error(ErrorCode::invalid, "the archive is damaged or too large");
+    take_bytes(got, budget);
     if (write(file.get(), buffer.data(), static_cast<size_t>(got)) != got)
       throw Error(ErrorCode::unavailable, "the image store's disk is full");
   }
@@ -50,8 +55,11 @@ void unpack_here(int archive_file) {
     const char* raw = archive_entry_pathname(entry);
     const std::string name = raw == nullptr ? "" : raw;
     if (archive_entry_filetype(entry) != AE_IFREG || archive_entry_hardlink(entry) != nullptr ||
-        !std::regex_match(name, kName))
-      continue;  // directories and other members are not part of the image
+        !std::regex_match(name, kName)) {
+      // Directories and other members are not part of the image, but are read over.
+      take_bytes(std::max<int64_t>(0, archive_entry_size(entry)), budget);
+      continue;
+    }
     write_member(in.get(), "/" + name, budget);
   }
 }
