@@ -112,9 +112,11 @@ ExitCode failed(const CLI::App& app, const Error& error) {
     print_problem(error);
     return 1;
   }
-  std::cerr << "sandgate: " << error.what() << "\n";
+  // An image's names may be in it, and terminals execute some control sequences.
+  std::cerr << "sandgate: " << cli::printable(error.what()) << "\n";
   for (size_t i = 1; i < error.fields.size(); ++i)
-    std::cerr << "  also " << error.fields[i].path << ": " << error.fields[i].message << "\n";
+    std::cerr << "  also " << cli::printable(error.fields[i].path + ": " + error.fields[i].message)
+              << "\n";
   return 1;
 }
 

@@ -67,6 +67,8 @@ def main(home):
     assert again["digest"] == made["digest"], "the same content is kept once"
     assert "not an OCI image" in image("import", home, "bad", code=1)
     assert "image name" in image("import", home + "/layout", "../bad", code=1)
+    Layout({"a\x1b[31m": b"", "a\x1b[31m/b": b""}).write(home + "/hostile")
+    assert not any(char in image("import", home + "/hostile", "hostile", code=1) for char in "\x1b\x07\r")
     names = [one["name"] for one in json.loads(image("list", "--json"))["items"]]
     assert names == ["first", "same"], names
     trees = home + "/local/images/trees"
