@@ -235,6 +235,10 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Progress
   if (!permit && services_.admission && asks_for_stream(request, *route))
     permit = services_.admission->open_stream(request.caller);
   auto running = run(request, *route);
+  // The client decides how long such a body takes, and what is in it.
+  if (route->body == BodyMode::streamed && !body.ended())
+    running = while_granted(std::move(running), request, *route, services_.authenticator,
+                            services_.admission);
   if (request.trace) running = with_trace(request.trace, std::move(running));
   Response response = co_await std::move(running);
   locate(response, *route);

@@ -17,4 +17,10 @@ void end_when_revoked(Response& response, const Request& request, const Route& r
 Task<Response> while_admitted(Task<Response> work, Caller caller, const Route& route,
                               const Admission* admission);
 
+// Returns the answer of `work`, which reads the streamed body of `request`. Cancels `work` within
+// about two seconds after the caller lost access as above and throws the Error that refuses it,
+// unless the answer is ready by then. `request` and the other references must outlive the task.
+Task<Response> while_granted(Task<Response> work, const Request& request, const Route& route,
+                             Authenticator& authenticator, const Admission* admission);
+
 }  // namespace sandgate::http

@@ -112,6 +112,27 @@ def test_what_a_revoked_key_opened_ends():
             suspended.ok("PATCH", "/v1/tenants/" + place.tenant, {"suspended": False})
 
 
+def test_input_of_a_revoked_key_is_taken_no_longer():
+    with Place() as place:
+        made = place.server.operator().ok("POST", "/v1/keys", {"tenant": place.tenant, "name": "gone", "role": "developer"})
+        pid = place.background("sh", "-c", "while read line; do echo $line >> lines; done")
+        head = (f"POST /v1/sandboxes/{place.box}/processes/{pid}/stdin HTTP/1.1\r\nHost: here\r\n"
+                f"Authorization: Bearer {made['secret']}\r\nTransfer-Encoding: chunked\r\n\r\n")
+        with socket.create_connection((place.server.host, place.server.port)) as stream:
+            stream.settimeout(10)
+            stream.sendall(head.encode() + b"7\r\nbefore\n\r\n")
+            path = f"/v1/sandboxes/{place.box}/files?path=lines"
+            wait_until(lambda: place.client.call("GET", path).status == 200, 10, "the first line is taken")
+            place.server.operator().ok("DELETE", "/v1/keys/" + made["id"])
+            assert b" 401 " in stream.recv(4096).split(b"\r\n")[0], "the upload outlived its key"
+            try:
+                stream.sendall(b"6\r\nafter\n\r\n")
+            except OSError:
+                pass  # Broken off is as good.
+        time.sleep(0.5)
+        assert place.client.call("GET", path).body == b"before\n"
+
+
 def test_a_login_shell_talks():
     with Place() as place:
         socket = place.terminal()
