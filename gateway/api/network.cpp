@@ -80,9 +80,15 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   co_return http::Response::json(200, body);
 }
 
-// The backend first: copies must not get what it refused, and a restriction takes effect even if
-// the row cannot be written.
+// The backend before the override: copies must not get what it refused, and a restriction takes
+// effect even if the row cannot be written. The scope before the backend: who joins it must not get
+// more than it asked for.
 Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, Json asked) {
+  auto leave = [id = found.record.id, asked](pqxx::work& tx) {
+    sandbox_rows::leave_scope(tx, id, asked);
+  };
+  auto leaving = database_.run(std::move(leave));
+  co_await attempt(std::move(leaving));  // again below
   auto setting = found.deployment->backend->set_network(found.record.backend_id, std::move(policy));
   auto answering = attempt_within(kBackendTimeout, std::move(setting));
   const auto outcome = co_await std::move(answering);
@@ -93,6 +99,7 @@ Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, J
     throw told;
   }
   auto note = [id = found.record.id, asked](pqxx::work& tx) {
+    sandbox_rows::leave_scope(tx, id, asked);
     sandbox_rows::set_network_override(tx, id, asked);
   };
   auto noting = database_.run(std::move(note));

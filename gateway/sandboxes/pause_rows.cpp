@@ -112,6 +112,14 @@ Json overrides_of(pqxx::work& tx, const SandboxId& id) {
   return rows.empty() ? Json::object() : Json::parse(rows[0][0].as<std::string>());
 }
 
+void leave_scope(pqxx::work& tx, const SandboxId& id, const Json& network) {
+  run_prepared(tx, R"sql(
+    UPDATE sandbox SET scope_key = ''
+    WHERE id = $1 AND scope_key <> '' AND coalesce(wishes->'network', '{}') <> $2::jsonb
+      AND NOT EXISTS (SELECT FROM mcp_session WHERE mcp_session.id = scope_key))sql",
+               id.value, network.dump());
+}
+
 void set_network_override(pqxx::work& tx, const SandboxId& id, const Json& network) {
   run_prepared(tx,
                "UPDATE sandbox SET wishes = jsonb_set(wishes, '{network}', $2::jsonb)"

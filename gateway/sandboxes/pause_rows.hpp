@@ -36,6 +36,9 @@ void postpone_pausing(pqxx::work& tx, const SandboxId& id);
 int count_postponed(pqxx::work& tx, const SandboxId& id);
 // The overrides in the sandbox's create request; {} when unknown.
 Json overrides_of(pqxx::work& tx, const SandboxId& id);
+// Takes a sandbox whose network becomes another than its create asked for out of its scope, so that
+// later creates do not get it; a session keeps its own. Call before the network changes.
+void leave_scope(pqxx::work& tx, const SandboxId& id, const Json& network);
 // Changes the network override that copies inherit; no effect when the row does not exist.
 void set_network_override(pqxx::work& tx, const SandboxId& id, const Json& network);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/pause_rows.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
@@ -52,6 +53,36 @@ TEST_F(ScopeWorld, OnlyEqualRequestsMeet) {
     p.limits.max_ttl_seconds = std::exchange(p.ttl_seconds, 60);
   };
   EXPECT_EQ(create(order(Scope::shared, "", shorter)).sandbox.id, first.sandbox.id);
+}
+
+TEST_F(ScopeWorld, OneWhoseNetworkWasChangedIsNotMet) {
+  const Json asked{{"default", "deny"}}, wider{{"allow", {"a.example.com:443"}}};
+  CreateOrder narrow = order(Scope::shared);
+  narrow.overrides = {{"network", asked}};
+  const auto first = create(narrow);
+  const auto change = [&](const Json& network) {
+    auto work = [&](pqxx::work& tx) { sandbox_rows::leave_scope(tx, first.sandbox.id, network); };
+    run(world.replica.database.run(work));
+  };
+  change(asked);
+  EXPECT_EQ(create(narrow).sandbox.id, first.sandbox.id);
+  change(wider);
+  const auto second = create(narrow);
+  EXPECT_TRUE(second.made);
+  EXPECT_EQ(create(narrow).sandbox.id, second.sandbox.id);
+}
+
+TEST_F(ScopeWorld, ASessionKeepsItsSandboxWithAnotherNetwork) {
+  CreateOrder own = order(Scope::session);
+  own.scope_key = make_id("ms");
+  world.sql("INSERT INTO mcp_session (id, tenant, key) VALUES ('" + own.scope_key + "', '" +
+            world.tenant.value + "', 'k') RETURNING id");
+  const auto first = create(own);
+  auto work = [&](pqxx::work& tx) {
+    sandbox_rows::leave_scope(tx, first.sandbox.id, {{"default", "deny"}});
+  };
+  run(world.replica.database.run(work));
+  EXPECT_EQ(create(own).sandbox.id, first.sandbox.id);
 }
 
 TEST_F(ScopeWorld, AgentsHaveOneEach) {
