@@ -76,6 +76,7 @@ struct CreateSpec {
   ForwardingPath forwarding_path;  // the gateways that forwarded this create, without this one
   std::string tenant_id;
   std::string image;  // in the backend's terms
+  std::string region;  // one of the descriptor's; empty: any of them will do
   Resources resources;
   std::chrono::seconds ttl{600};  // the backend's own limit; Sandgate enforces the TTL as well
   std::map<std::string, std::string> env;

@@ -45,6 +45,11 @@ void restrict_to(Descriptor& all, const Profile& profile) {
     if (profile.network.allow.empty()) all.controls.erase(Control::network_rules);
   }
   all.images = {profile.image};
+  const auto& regions = profile.placement.regions;
+  if (!regions.empty())
+    std::erase_if(all.regions, [&](const std::string& region) {
+      return std::find(regions.begin(), regions.end(), region) == regions.end();
+    });
 }
 
 }  // namespace

@@ -33,11 +33,15 @@ bool is_there(const BackendSandbox& made) {
   return is_id(made.backend_id) && made.state != BackendState::gone;
 }
 
-// A backend may deliver less than its descriptor promises.
-bool is_as_asked(const BackendSandbox& made, const Requirements& wanted) {
+// A backend may deliver less than its descriptor promises. Only one that has a single region need
+// not name it.
+bool is_as_asked(const BackendSandbox& made, const Requirements& wanted,
+                 const Descriptor& offered) {
   const auto& regions = wanted.placement.regions;
-  const bool in_region = made.region.empty() || regions.empty() ||
-                         std::ranges::find(regions, made.region) != regions.end();
+  const bool in_region =
+      regions.empty() ||
+      (made.region.empty() ? offered.regions.size() == 1
+                           : std::ranges::find(regions, made.region) != regions.end());
   return made.isolation >= wanted.isolation && in_region;
 }
 
@@ -130,6 +134,7 @@ bool Race::start_next() {
 CreateSpec Race::spec_for(const Deployment& deployment) const {
   CreateSpec spec = spec_;
   spec.image = image_for(decision_.requirements, deployment.provider, deployment.descriptor);
+  spec.region = region_for(decision_.requirements, deployment.descriptor);
   spec.ttl = backend_ttl(spec_.ttl, deployment.descriptor);
   return spec;
 }
@@ -145,7 +150,8 @@ void Race::launch(const FlightPtr& flight) {
       result = co_await attempt_within(patience, std::move(creating));
       if (const auto* made = std::get_if<BackendSandbox>(&*result); made && !is_there(*made))
         result.emplace(Error(ErrorCode::unavailable, "the backend answered with no sandbox"));
-      else if (made && !is_as_asked(*made, self->decision_.requirements))
+      else if (made &&
+               !is_as_asked(*made, self->decision_.requirements, flight->deployment->descriptor))
         result = self->refused(*flight, *made);
     } catch (const std::exception& failure) {
       log::error("a backend failed in an unforeseen way",

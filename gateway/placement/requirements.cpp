@@ -89,4 +89,10 @@ std::string image_for(const Requirements& requirements, const std::string& provi
   return descriptor.images.contains(requirements.image) ? requirements.image : std::string();
 }
 
+std::string region_for(const Requirements& requirements, const Descriptor& descriptor) {
+  for (const std::string& region : requirements.placement.regions)
+    if (std::ranges::find(descriptor.regions, region) != descriptor.regions.end()) return region;
+  return "";
+}
+
 }  // namespace sandgate

@@ -33,4 +33,8 @@ Json to_json(const Requirements& requirements);
 std::string image_for(const Requirements& requirements, const std::string& provider,
                       const Descriptor& descriptor);
 
+// The region to ask a backend for: the first that the requirements allow of those it offers. Empty
+// when they allow any.
+std::string region_for(const Requirements& requirements, const Descriptor& descriptor);
+
 }  // namespace sandgate

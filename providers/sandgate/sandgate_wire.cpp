@@ -130,6 +130,7 @@ Json to_create(const CreateSpec& spec, const std::string& profile) {
             {"resources", to_resources(spec.resources)},
             {"network", std::move(network)}};
   if (!spec.image.empty()) body["image"] = spec.image;
+  if (!spec.region.empty()) body["placement"] = {{"region", spec.region}};
   if (!spec.snapshot.empty()) body["snapshot"] = spec.snapshot;
   return body;
 }

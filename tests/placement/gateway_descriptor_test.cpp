@@ -21,5 +21,16 @@ TEST(GatewayDescriptor, PromisesWhatAllCanDo) {
   EXPECT_FALSE(all.controls.contains(Control::network_allow)) << "the profile denies";
 }
 
+TEST(GatewayDescriptor, NamesOnlyRegionsThatTheProfileAllows) {
+  Descriptor one = FakeProvider::capable("x"), other = one;
+  one.regions = {"eu", "us"};
+  other.regions = {"asia"};
+  Profile profile;
+  EXPECT_EQ(gateway_descriptor(profile, {one, other}).regions.size(), 3u);
+  profile.placement.regions = {"us", "asia"};
+  EXPECT_EQ(gateway_descriptor(profile, {one, other}).regions,
+            (std::vector<std::string>{"us", "asia"}));
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -115,6 +115,26 @@ TEST(Place, WhatIsLessThanWasAskedForIsKilledAndAnotherIsTried) {
   EXPECT_EQ(placed_on(Isolation::container, "us"), "b");
 }
 
+TEST(Place, ABackendWithSeveralRegionsIsAskedForOneAndHasToNameIt) {
+  const auto placed_on = [](const std::string& region) {
+    Trio trio;
+    auto boasting = std::make_shared<Boasting>("a");
+    boasting->region = region;
+    trio.all[0].backend = boasting;
+    trio.all[0].descriptor.regions = {"us", "eu"};
+    const Placement placement = trio.place([](Profile& profile) {
+      profile.placement.regions = {"asia", "eu"};
+    });
+    EXPECT_EQ(boasting->last_spec().region, "eu");
+    return placement.placed->deployment->name;
+  };
+  EXPECT_EQ(placed_on("eu"), "a");
+  EXPECT_EQ(placed_on(""), "b");
+  Trio trio;
+  trio.place();
+  EXPECT_EQ(trio.fake(0).last_spec().region, "");
+}
+
 TEST(Place, StopsAtTheFirstBackendThatSaysTheRequestIsWrong) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::error, ErrorCode::invalid);

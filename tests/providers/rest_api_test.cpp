@@ -197,6 +197,12 @@ TEST(SandgateProvider, ACreateCarriesOurId) {
   EXPECT_EQ(body["profile"], "python@3");
   EXPECT_EQ(body["resources"]["vcpu"], 1.0);
   EXPECT_FALSE(body.contains("image"));
+  EXPECT_FALSE(body.contains("placement"));
+}
+
+TEST(SandgateProvider, ACreateNamesTheRegionWhereItHasToBe) {
+  const Json body = wire::to_create({.sandbox_id = "sb1", .region = "eu"}, "python");
+  EXPECT_EQ(body["placement"], Json({{"region", "eu"}}));
 }
 
 TEST(SandgateProvider, UntilTheFirstAnswerNothingIsDeclared) {
