@@ -33,6 +33,9 @@ struct Asked {
     const auto text = request.headers.find("Range");
     if (text && request.method == http::Method::get) range = range_from(*text);
   }
+  bool wants_part_of(const FileEntry& entry) const {
+    return range && (!if_range || matches_version(*if_range, entry));
+  }
 
   std::optional<RequestedRange> range;
   std::optional<std::string_view> if_range;
@@ -97,6 +100,43 @@ Task<std::optional<uint64_t>> length_of_empty(FileContent& file) {
   co_return std::nullopt;
 }
 
+// What was read of a file. The entry is that of the bytes.
+struct Reading {
+  FileContent file;
+  bool is_partial = false;  // a part is to be sent
+  std::optional<ByteRange> part;  // empty: all of it, or if partial, nothing that there is
+};
+
+// Reads what is asked for. That may depend on the file's size and version, which reading tells; the
+// file may be changed before it is read again.
+Task<Reading> read_asked(const OpenSandbox& box, const Asked& asked, std::string path) {
+  const auto read = [&](ByteRange range) {
+    return box.provider->read_file(box.backend_id, path, range);
+  };
+  ByteRange first;
+  if (asked.range) first = {asked.range->first.value_or(0), asked.range->last};
+  if (asked.range && !asked.range->first) first.last = 0;  // for the size only
+  Reading reading;
+  auto looking = read(first);
+  reading.file = co_await std::move(looking);
+  const FileEntry known = reading.file.entry;
+  reading.is_partial = asked.wants_part_of(known);
+  if (reading.is_partial) reading.part = resolve(*asked.range, known.size);
+  const bool is_read =
+      !asked.range || (reading.is_partial && (asked.range->first || !reading.part));
+  if (is_read || !asked.conditions.expect(known) || asked.conditions.is_known(known))
+    co_return reading;
+  auto again = read(reading.part.value_or(ByteRange()));
+  reading.file = co_await std::move(again);
+  const FileEntry& now = reading.file.entry;
+  if (!reading.part || (asked.wants_part_of(now) && *reading.part->last < now.size))
+    co_return reading;
+  auto whole = read(ByteRange());
+  reading = Reading();
+  reading.file = co_await std::move(whole);
+  co_return reading;
+}
+
 }  // namespace
 
 http::Response precondition_failed(const std::string& request_id) {
@@ -123,12 +163,9 @@ http::StreamBody body_of(std::unique_ptr<ByteSource> source, std::optional<uint6
 
 Task<http::Response> download(OpenSandbox box, const http::Request& request, std::string path) {
   const Asked asked(request);
-  // A range counted from the end needs the file's size, so nothing is read at first.
-  ByteRange range;
-  if (asked.range) range = {asked.range->first.value_or(0), asked.range->last};
-  if (asked.range && !asked.range->first) range.last = 0;
-  FileContent file = co_await box.provider->read_file(box.backend_id, path, range);
-  const FileEntry entry = file.entry;
+  auto reading = read_asked(box, asked, std::move(path));
+  Reading read = co_await std::move(reading);
+  const FileEntry& entry = read.file.entry;
   if (!asked.conditions.expect(entry)) co_return precondition_failed(request.id);
   http::Response response;
   describe(response, entry);
@@ -136,20 +173,15 @@ Task<http::Response> download(OpenSandbox box, const http::Request& request, std
     response.status = 304;
     co_return response;
   }
+  if (read.is_partial && !read.part) co_return not_satisfiable(entry, request.id);
   std::optional<uint64_t> length = entry.size;
-  if (asked.range && (!asked.if_range || matches_version(*asked.if_range, entry))) {
-    const auto part = resolve(*asked.range, entry.size);
-    if (!part) co_return not_satisfiable(entry, request.id);
+  if (read.part) {
     response.status = 206;
-    response.headers.emplace_back("Content-Range", content_range(*part, entry.size));
-    length = *part->last - part->first + 1;
-    if (!asked.range->first) file = co_await box.provider->read_file(box.backend_id, path, *part);
-  } else if (asked.range) {
-    const ByteRange whole;
-    file = co_await box.provider->read_file(box.backend_id, path, whole);
+    response.headers.emplace_back("Content-Range", content_range(*read.part, entry.size));
+    length = *read.part->last - read.part->first + 1;
   }
-  if (length == 0) length = co_await length_of_empty(file);
-  response.body = body_of(std::move(file.bytes), length, std::make_shared<OpenSandbox>(box));
+  if (length == 0) length = co_await length_of_empty(read.file);
+  response.body = body_of(std::move(read.file.bytes), length, std::make_shared<OpenSandbox>(box));
   co_return response;
 }
 
