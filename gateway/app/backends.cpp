@@ -66,8 +66,9 @@ std::shared_ptr<Provider> Backends::make_provider(const DeploymentRow& row) {
 }
 
 void Backends::check(const DeploymentRow& row, Problems& problems) const {
-  if (local && row.name == kLocalDeployment)
-    problems.add("", "the name '" + row.name + "' is that of the backend on this machine");
+  // Also where this gateway has no machine: another one's sandboxes would count as the tenant's.
+  if (row.name == kLocalDeployment && (local || row.tenant))
+    problems.add("", "the name '" + row.name + "' is that of the backend on a gateway's machine");
   read_placement_settings(row.settings, problems);
   if (const ProviderKind* kind = find_provider_kind(row.provider))
     kind->validate(backend_settings(row.settings), credentials_of(row), problems);

@@ -42,6 +42,23 @@ def test_gateways_of_one_database_keep_their_own_sandboxes():
         wait_until(lambda: not os.path.exists(f"{second.home}/run/sandboxes/{mine}"), 10, "nothing is left of it")
 
 
+def test_no_tenant_takes_the_name_of_machines_where_a_gateway_has_none():
+    with Server() as first:
+        key = open(first.home + "/master.key").read().strip()
+        _, client = first.tenant("naming")
+        # What the gateway without a machine offers, so that it is ready.
+        first.operator().ok("PUT", "/v1/deployments/spare", {"provider": "e2b", "credentials": {"api_key": "k"},
+                                                             "settings": {"api_url": "http://127.0.0.1:9"}})
+        settings = {"database.url": f"host={first.home}/postgres user=sandgate dbname=sandgate",
+                    "local.enabled": "false"}
+        with Server(settings=settings, environment={"SANDGATE_MASTER_KEY": key}) as second:
+            other = Client(second.host, second.port, client.key)
+            draft = {"provider": "sandgate", "credentials": {"api_key": "k"},
+                     "settings": {"url": "https://sandgate.invalid", "profile": "any"}}
+            assert other.call("PUT", "/v1/deployments/local", draft).status == 400
+            assert other.call("PUT", "/v1/deployments/elsewhere", draft).status == 200
+
+
 def test_a_gateway_with_another_master_key_does_not_start():
     with Server() as first:
         url = f"host={first.home}/postgres user=sandgate dbname=sandgate"
