@@ -3,8 +3,10 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <span>
 #include <utility>
 
+#include "billing/budget_shares.hpp"
 #include "billing/budgets.hpp"
 #include "billing/funds.hpp"
 #include "billing/metered_rows.hpp"
@@ -86,22 +88,72 @@ Time lasts_until(const PriceSnapshot& prices, const Forecast& forecast, const Re
       .lasts(from, amount);
 }
 
-// Reserves up to an hour more, as far as the budgets have money. Returns what to do with the
-// sandbox when that does not last.
-std::optional<Stop> renew_one(std::vector<Budget>& budgets, Reservation& reservation, Time at,
-                              const PriceSnapshot& prices, const Forecast& forecast) {
-  const Time from = std::max(reservation.covered_until, at);
-  const auto needed = std::min<std::chrono::seconds>(whole_seconds_up(from, reservation.ends_at),
-                                                     kReservationHorizon);
-  const Decimal wanted =
-      forecast.foreign
-          ? Decimal()
-          : charge_of(prices, forecast, reservation, {from, from + needed}) + forecast.lacking;
-  const Decimal more = std::min(wanted, available(budgets, reservation).value_or(wanted));
-  add_reserved(budgets, reservation, more);
-  reservation.held += more;
+// More that is to be set aside for a sandbox: up to `until`, an hour at most.
+struct Renewal {
+  Reservation* reservation;
+  const Forecast* forecast;
+  Time until;
+  Decimal more;  // what is added to it
+};
+
+// What its time costs from where it is covered to, after what it lacks already.
+Decimal wanted_until(const PriceSnapshot& prices, const Renewal& one, Time to) {
+  const Forecast& forecast = *one.forecast;
+  const Reservation& reservation = *one.reservation;
+  const Time covered = reservation.covered_until;
+  if (forecast.foreign) return Decimal();
+  if (to >= covered)
+    return forecast.lacking + charge_of(prices, forecast, reservation, {covered, to});
+  const Decimal rest = estimate(reservation.charge_per_hour, covered - to);
+  return forecast.lacking - std::min(forecast.lacking, rest);
+}
+
+// What it lacks is for time that has passed, as if it were not covered for so long.
+Claim claim_of(const PriceSnapshot& prices, const Renewal& one) {
+  const Reservation& reservation = *one.reservation;
+  Time from = reservation.covered_until;
+  if (!one.forecast->lacking.is_zero())
+    from -= lasts(one.forecast->lacking, reservation.charge_per_hour);
+  return {.reservation = &reservation, .from = from, .until = one.until, .cost = [&](Time to) {
+            return wanted_until(prices, one, to);
+          }};
+}
+
+void add_more(std::vector<Budget>& budgets, Renewal& one, const Decimal& more) {
+  add_reserved(budgets, *one.reservation, more);
+  one.reservation->held += more;
+  one.more += more;
+}
+
+// Sets aside what is wanted, as far as the budgets have money: first what paused ones keep, which
+// costs less than running and would be lost.
+void share_out(std::vector<Budget>& budgets, std::vector<Renewal>& renewals,
+               const PriceSnapshot& prices) {
+  std::ranges::stable_partition(renewals,
+                                [](const Renewal& one) { return one.forecast->is_paused(); });
+  for (auto first = renewals.begin(); first != renewals.end();) {
+    const auto last = std::find_if(first, renewals.end(), [&](const Renewal& one) {
+      return one.forecast->is_paused() != first->forecast->is_paused();
+    });
+    std::vector<Claim> claims;
+    for (const Renewal& one : std::span(first, last)) claims.push_back(claim_of(prices, one));
+    const auto shares = fair_shares(budgets, claims);
+    for (const Decimal& share : shares) add_more(budgets, *first++, share);
+  }
+  // The rest of a microsecond: a budget counts as used up when nothing is left.
+  for (Renewal& one : renewals) {
+    const Decimal rest = wanted_until(prices, one, one.until) - one.more;
+    add_more(budgets, one, std::min(rest, available(budgets, *one.reservation).value_or(rest)));
+  }
+}
+
+// Moves the end of the sandbox's cover. Returns what to do with it when that is too near.
+std::optional<Stop> cover(const std::vector<Budget>& budgets, const Renewal& one, Time at,
+                          const PriceSnapshot& prices) {
+  const Forecast& forecast = *one.forecast;
+  Reservation& reservation = *one.reservation;
   const Time covered = lasts_until(prices, forecast, reservation, reservation.covered_until,
-                                   std::max(more - forecast.lacking, Decimal()));
+                                   std::max(one.more - forecast.lacking, Decimal()));
   // Time is free, but other charges exceeded what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
@@ -167,6 +219,21 @@ Forecasts make_forecasts(pqxx::work& tx, std::vector<Reservation>& reservations,
       reprice(reservation, forecast, prices, at);
   }
   return forecasts;
+}
+
+std::vector<Renewal> due_for_renewal(std::vector<Reservation>& reservations, Forecasts& forecasts,
+                                     Time at) {
+  std::vector<Renewal> renewals;
+  for (Reservation& reservation : reservations) {
+    const Time due = std::min(at + kRenewBelow, reservation.ends_at);
+    const Forecast& forecast = forecasts[reservation.sandbox];
+    if (reservation.covered_until >= due || forecast.ended) continue;
+    const Time from = std::max(reservation.covered_until, at);
+    const auto time = std::min<std::chrono::seconds>(whole_seconds_up(from, reservation.ends_at),
+                                                     kReservationHorizon);
+    renewals.push_back({&reservation, &forecast, from + time});
+  }
+  return renewals;
 }
 
 // Gives back what is held for ended sandboxes beyond their usage that is not booked yet. A first
@@ -281,14 +348,12 @@ Budgets::Page Budgets::renew_page(pqxx::work& tx, const std::string& tenant,
   if (expiring.size() == kMostExpiring)
     page.last = {expiring.back().covered_until, expiring.back().sandbox};
   auto forecasts = make_forecasts(tx, expiring, *rating.prices, at);
-  for (Reservation& reservation : expiring) {
-    const Time due = std::min(at + kRenewBelow, reservation.ends_at);
-    const Forecast& forecast = forecasts[reservation.sandbox];
-    if (reservation.covered_until >= due || forecast.ended) continue;
-    if (const auto stop = renew_one(budgets, reservation, at, *rating.prices, forecast))
-      page.halts.push_back({TenantId{tenant}, SandboxId{reservation.sandbox}, stop->on_exceeded,
-                            stop->budget, reservation.covered_until});
-  }
+  auto renewals = due_for_renewal(expiring, forecasts, at);
+  share_out(budgets, renewals, *rating.prices);
+  for (const Renewal& one : renewals)
+    if (const auto stop = cover(budgets, one, at, *rating.prices))
+      page.halts.push_back({TenantId{tenant}, SandboxId{one.reservation->sandbox},
+                            stop->on_exceeded, stop->budget, one.reservation->covered_until});
   for (Budget& budget : budgets)
     if (!page.halts.empty() && budget.remaining() <= Decimal()) emit_exceeded_event(tx, budget);
   if (!expiring.empty()) update_reservations(tx, expiring);
@@ -313,15 +378,14 @@ void Budgets::open_missing_reservations(pqxx::work& tx, const std::string& tenan
   for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
     const auto rate = rate_now(life, prices, at);
     if (!rate || life.closed || life.unbooked_end) continue;
-    insert_reservation(
-        tx, {.sandbox = life.id.value,
-             .tenant = tenant,
-             .currency = rate->currency,
-             .charge_per_hour = rate->amount,
-             .covered_until =
-                 RateSchedule(prices, life, rate->currency, rate->amount).lasts(at, Decimal()),
-             .ends_at = life.ends_at.value_or(at + kUnknownEnd),
-             .subject = subjects.at(life.id.value)});
+    const RateSchedule schedule(prices, life, rate->currency, rate->amount);
+    insert_reservation(tx, {.sandbox = life.id.value,
+                            .tenant = tenant,
+                            .currency = rate->currency,
+                            .charge_per_hour = rate->amount,
+                            .covered_until = schedule.lasts(at, Decimal()),
+                            .ends_at = life.ends_at.value_or(at + kUnknownEnd),
+                            .subject = subjects.at(life.id.value)});
   }
 }
 

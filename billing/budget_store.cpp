@@ -1,7 +1,12 @@
 #include "billing/budget_store.hpp"
 
+#include <algorithm>
+#include <map>
+#include <span>
+
 #include "billing/booking_watermark.hpp"
 #include "billing/budget_rows.hpp"
+#include "billing/budget_shares.hpp"
 #include "billing/credits.hpp"
 #include "billing/funds.hpp"
 #include "billing/invoice_rows.hpp"
@@ -98,31 +103,51 @@ ON CONFLICT (tenant, name) DO UPDATE SET amount = excluded.amount, currency = ex
       AND b.currency = excluded.currency AND b.applies_to = excluded.applies_to AS same) s)
 RETURNING id)sql";
 
-// Reduces reservations, those that last longest first, until the budget is not exceeded.
-void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight) {
+// Whether a sandbox is paused, by its id: of those for which the budget holds money.
+std::map<std::string, bool> held_for(pqxx::work& tx, const Budget& budget) {
+  std::map<std::string, bool> paused;
+  for (const auto& row : tx.exec_params(
+           "SELECT sandbox, coalesce(state IN ('paused_memory', 'paused_disk'), false)"
+           " FROM reservation r LEFT JOIN metered_sandbox m USING (sandbox) WHERE r.tenant = $1"
+           " AND currency = $2 AND held > 0 AND subject @> $3::jsonb",
+           budget.tenant, budget.currency, to_json(budget.applies_to).dump()))
+    paused[row[0].as<std::string>()] = row[1].as<bool>();
+  return paused;
+}
+
+// Takes `excess` back, as fair_cuts() does. Returns what is still to be taken from others.
+Decimal cut(std::vector<Budget>& budgets, std::span<Reservation> reservations, Decimal excess,
+            Time lowest) {
+  if (excess.is_zero()) return excess;
+  const auto parts = fair_cuts(reservations, excess, lowest);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].is_zero()) continue;
+    Reservation& reservation = reservations[i];
+    reservation.held -= parts[i];
+    reservation.reprice = true;
+    reservation.covered_until -= lasts(parts[i], reservation.charge_per_hour);
+    add_reserved(budgets, reservation, -parts[i]);
+    excess -= parts[i];
+  }
+  return excess;
+}
+
+// Reduces reservations until the budget is not exceeded: first time to run, then what paused ones
+// keep, last what was used and is not booked yet. What time costs nothing holds is for its
+// creation, which ending it would not save.
+void take_back(pqxx::work& tx, std::vector<Budget>& budgets, const Budget& tight, Time at) {
   Decimal excess = -tight.remaining();
   if (!(excess > Decimal())) return;
+  const auto paused = held_for(tx, tight);
   std::set<std::string> sandboxes;
-  for (const auto& row :
-       tx.exec_params("SELECT sandbox FROM reservation WHERE tenant = $1"
-                      " AND currency = $2 AND held > 0"
-                      " AND subject @> $3::jsonb",
-                      tight.tenant, tight.currency, to_json(tight.applies_to).dump()))
-    sandboxes.insert(row[0].as<std::string>());
+  for (const auto& [sandbox, is_paused] : paused) sandboxes.insert(sandbox);
   auto reservations = lock_reservations(tx, sandboxes);
-  std::sort(reservations.begin(), reservations.end(),
-            [](const auto& a, const auto& b) { return a.covered_until > b.covered_until; });
-  for (Reservation& reservation : reservations) {
-    // What time costs nothing holds is for its creation, which ending it would not save.
-    if (reservation.charge_per_hour.is_zero()) continue;
-    const Decimal part = std::min(reservation.held, excess);
-    if (part.is_zero()) break;
-    excess -= part;
-    reservation.held -= part;
-    reservation.reprice = true;
-    reservation.covered_until -= lasts(part, reservation.charge_per_hour);
-    add_reserved(budgets, reservation, -part);
-  }
+  const auto first_paused =
+      std::stable_partition(reservations.begin(), reservations.end(),
+                            [&](const Reservation& one) { return !paused.at(one.sandbox); });
+  excess = cut(budgets, {reservations.begin(), first_paused}, excess, at);
+  excess = cut(budgets, {first_paused, reservations.end()}, excess, at);
+  cut(budgets, reservations, excess, Time());
   if (!reservations.empty()) update_reservations(tx, reservations);
 }
 
@@ -179,7 +204,7 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
                  to_rfc3339(now), to_json(budget.applies_to).dump(), counted.spent, counted.through,
                  events_until(budget.applies_to, counted.window_start));
   auto budgets = lock_budgets(tx, {budget.tenant}, now);
-  take_back(tx, budgets, named(budgets, budget.name));
+  take_back(tx, budgets, named(budgets, budget.name), enforced.time(now));
   emit_threshold_events(tx, budgets);
   update_budgets(tx, budgets);
   // Before anything else may begin with the money that what runs will need. What has to stop is

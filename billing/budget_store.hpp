@@ -17,9 +17,9 @@ class BudgetStore {
 
   // Creates or replaces a budget, effective at once even when it is lower than what is spent. Usage
   // booked earlier in its window counts, and money is set aside for what runs. Reservations that no
-  // longer fit are reduced, those that last longest first. Throws Error(invalid) for an unknown
-  // time zone. kBudgetsChannel tells the replicas, so that enforcement does not wait for the next
-  // round.
+  // longer fit are reduced, those that last longest first, down to one moment for all; what paused
+  // sandboxes keep only when no time to run is left. Throws Error(invalid) for an unknown time
+  // zone. kBudgetsChannel tells the replicas, so that enforcement does not wait for the next round.
   Task<Budget> put(Budget budget, ChangeTrail trail = {});
   // By name, windows up to date. Waits for no booking and holds none up.
   Task<std::vector<Budget>> list(TenantId tenant);

@@ -84,6 +84,8 @@ class Budgets {
   // renew() for one tenant, within the caller's transaction: for those of its reservations that run
   // out first, kMostExpiring at most.
   std::vector<Halt> renew_tenant(pqxx::work& tx, const std::string& tenant);
+  // The time that reservations are measured by, when the database's is `of_database`.
+  Time time(Time of_database) const { return clock_ ? clock_->now() : of_database; }
 
  private:
   // reserve() without its fast path, and without looking after what runs first.
