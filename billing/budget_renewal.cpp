@@ -378,12 +378,13 @@ void Budgets::open_missing_reservations(pqxx::work& tx, const std::string& tenan
   for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
     const auto rate = rate_now(life, prices, at);
     if (!rate || life.closed || life.unbooked_end) continue;
+    // From where it is booked to: that time will be charged as well.
     const RateSchedule schedule(prices, life, rate->currency, rate->amount);
     insert_reservation(tx, {.sandbox = life.id.value,
                             .tenant = tenant,
                             .currency = rate->currency,
                             .charge_per_hour = rate->amount,
-                            .covered_until = schedule.lasts(at, Decimal()),
+                            .covered_until = schedule.lasts(life.boundary, Decimal()),
                             .ends_at = life.ends_at.value_or(at + kUnknownEnd),
                             .subject = subjects.at(life.id.value)});
   }

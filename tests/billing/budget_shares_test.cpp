@@ -129,6 +129,13 @@ TEST_F(SharedBudgetTest, WhatRunsSharesAFirstOne) {
   EXPECT_TRUE(run(budgets.renew(*database)).empty()) << "290 seconds are left";
 }
 
+TEST_F(SharedBudgetTest, AFirstOneIsReservedForWhatIsNotBookedYet) {
+  open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+  clock.advance(50s);
+  EXPECT_EQ(put(limit("100")).reserved, dec("3.65")) << "and an hour";
+  EXPECT_EQ(rows("SELECT covered_until = '2026-11-20T13:00:50Z' FROM reservation"), Amounts{"t"});
+}
+
 TEST_F(SharedBudgetTest, WhatRunsOutTogetherSharesTheRest) {
   put(limit("7.4"));
   start(10h);
