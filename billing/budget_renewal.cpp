@@ -12,6 +12,7 @@
 #include "billing/metered_rows.hpp"
 #include "billing/rate_schedule.hpp"
 #include "billing/rating.hpp"
+#include "billing/reservation_forecast.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -61,33 +62,6 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
   return Stop{strictest->on_exceeded, strictest->name};
 }
 
-// How the sandbox of a reservation is charged from here on.
-struct Forecast {
-  std::optional<MeteredRow> row;  // empty: not metered yet
-  bool ended = false;  // and is charged for nothing from here on
-  bool foreign = false;  // charged in another currency than its reservation's
-  Decimal lacking;  // needed beyond what is held before any of it lasts
-
-  bool is_paused() const { return row && row->life.state != MeterState::running; }
-};
-using Forecasts = std::map<std::string, Forecast>;  // by sandbox
-
-// The charge for time of a reservation's sandbox, by the reservation's rate alone while that is not
-// metered.
-Decimal charge_of(const PriceSnapshot& prices, const Forecast& forecast, const Reservation& of,
-                  Interval time) {
-  if (!forecast.row) return estimate(of.charge_per_hour, time.to - time.from);
-  return RateSchedule(prices, forecast.row->life, of.currency, of.charge_per_hour)
-      .charge(time.from, time.to);
-}
-
-Time lasts_until(const PriceSnapshot& prices, const Forecast& forecast, const Reservation& of,
-                 Time from, const Decimal& amount) {
-  if (!forecast.row) return from + lasts(amount, of.charge_per_hour);
-  return RateSchedule(prices, forecast.row->life, of.currency, of.charge_per_hour)
-      .lasts(from, amount);
-}
-
 // More that is to be set aside for a sandbox: up to `until`, an hour at most.
 struct Renewal {
   Reservation* reservation;
@@ -102,8 +76,7 @@ Decimal wanted_until(const PriceSnapshot& prices, const Renewal& one, Time to) {
   const Reservation& reservation = *one.reservation;
   const Time covered = reservation.covered_until;
   if (forecast.foreign) return Decimal();
-  if (to >= covered)
-    return forecast.lacking + charge_of(prices, forecast, reservation, {covered, to});
+  if (to >= covered) return forecast.lacking + forecast.charge(prices, reservation, {covered, to});
   const Decimal rest = estimate(reservation.charge_per_hour, covered - to);
   return forecast.lacking - std::min(forecast.lacking, rest);
 }
@@ -152,8 +125,8 @@ std::optional<Stop> cover(const std::vector<Budget>& budgets, const Renewal& one
                           const PriceSnapshot& prices) {
   const Forecast& forecast = *one.forecast;
   Reservation& reservation = *one.reservation;
-  const Time covered = lasts_until(prices, forecast, reservation, reservation.covered_until,
-                                   std::max(one.more - forecast.lacking, Decimal()));
+  const Time covered = forecast.lasts(prices, reservation, reservation.covered_until,
+                                      std::max(one.more - forecast.lacking, Decimal()));
   // Time is free, but other charges exceeded what was held.
   const bool overdrawn = reservation.charge_per_hour.is_zero() && reservation.covered_until <= at;
   const bool covers = covered >= std::min(at + kStopBelow, reservation.ends_at) && !overdrawn;
@@ -164,61 +137,6 @@ std::optional<Stop> cover(const std::vector<Budget>& budgets, const Renewal& one
   if (stop && forecast.is_paused() && !reservation.charge_per_hour.is_zero())
     stop->on_exceeded = OnExceeded::kill;
   return stop;
-}
-
-// The hourly charge in the sandbox's present state.
-std::optional<Money> rate_now(const MeteredLife& life, const PriceSnapshot& prices, Time at) {
-  return charge_per_hour(prices, life.scope(), life.charged(), at);
-}
-
-// Reckons anew how long a reservation lasts, by all published prices.
-void reprice(Reservation& reservation, Forecast& forecast, const PriceSnapshot& prices, Time at) {
-  const MeteredRow& row = *forecast.row;
-  const Time until = std::clamp(reservation.ends_at, at, at + kReservationHorizon);
-  const RunCharge rest = estimate_remaining_run(
-      prices, row, {.until = until, .may_run_on = until < reservation.ends_at},
-      reservation.currency);
-  reservation.ahead = rest.by_time - rest.charge;
-  const Money uncounted = uncounted_time(prices, row);
-  const bool same = uncounted.currency == reservation.currency;
-  const Decimal paid = reservation.held + reservation.ahead - (same ? uncounted.amount : Decimal());
-  if (paid.is_negative()) forecast.lacking = -paid;
-  reservation.covered_until =
-      lasts_until(prices, forecast, reservation, row.life.boundary, std::max(paid, Decimal()));
-}
-
-// Updates the reservations' rates to the prices in force at `at`, and how long they last where that
-// has changed.
-Forecasts make_forecasts(pqxx::work& tx, std::vector<Reservation>& reservations,
-                         const PriceSnapshot& prices, Time at) {
-  std::map<std::string, Reservation*> known;
-  std::set<std::string> sandboxes;
-  for (Reservation& reservation : reservations) {
-    known[reservation.sandbox] = &reservation;
-    sandboxes.insert(reservation.sandbox);
-  }
-  Forecasts forecasts;
-  for (MeteredRow& row : read_metered(tx, sandboxes)) {
-    Reservation& reservation = *known.at(row.life.id.value);
-    const bool out_of_date = std::exchange(reservation.reprice, false);
-    const auto rate = rate_now(row.life, prices, at);
-    const bool ended = row.life.closed || row.life.unbooked_end;
-    if (!rate && !ended) continue;
-    Forecast& forecast = forecasts[reservation.sandbox];
-    forecast.ended = ended;
-    if (ended) continue;
-    forecast.row = std::move(row);
-    if (rate->currency != reservation.currency) {
-      forecast.foreign = !rate->amount.is_zero();
-      if (forecast.foreign || !out_of_date) continue;
-    }
-    const Decimal before = std::exchange(reservation.charge_per_hour, rate->amount);
-    const bool overdrawn =
-        before.is_zero() && rate->amount.is_zero() && reservation.covered_until <= at;
-    if (before != rate->amount || (out_of_date && !overdrawn))
-      reprice(reservation, forecast, prices, at);
-  }
-  return forecasts;
 }
 
 std::vector<Renewal> due_for_renewal(std::vector<Reservation>& reservations, Forecasts& forecasts,
@@ -376,7 +294,7 @@ void Budgets::open_missing_reservations(pqxx::work& tx, const std::string& tenan
   }
   if (sandboxes.empty()) return;
   for (const auto& [life, counters, last, has_budgets] : read_metered(tx, sandboxes)) {
-    const auto rate = rate_now(life, prices, at);
+    const auto rate = charge_per_hour(prices, life.scope(), life.charged(), at);
     if (!rate || life.closed || life.unbooked_end) continue;
     // From where it is booked to: that time will be charged as well.
     const RateSchedule schedule(prices, life, rate->currency, rate->amount);
