@@ -22,6 +22,10 @@ namespace {
 constexpr std::chrono::minutes kRenewBelow{5};
 // One and a half flush intervals, so that usage not booked yet is still covered at the stop.
 constexpr std::chrono::seconds kStopBelow{90};
+// While it is covered for so long, one may wait for the money of others that stop.
+constexpr std::chrono::seconds kWaitAbove{60};
+// Between two rounds; what stops is charged for no longer.
+constexpr std::chrono::seconds kRound{15};
 // For sandboxes that began before their tenant had budgets, where their row tells no end.
 constexpr std::chrono::hours kUnknownEnd{24 * 365};
 
@@ -154,6 +158,45 @@ std::vector<Renewal> due_for_renewal(std::vector<Reservation>& reservations, For
   return renewals;
 }
 
+// A sandbox whose cover ends too soon.
+struct Uncovered {
+  const Renewal* renewal;
+  Stop stop;
+};
+
+// Takes what the sandbox needs until the next round but one from the budgets, if they have it.
+bool can_wait(std::vector<Budget>& budgets, const Renewal& one, const PriceSnapshot& prices,
+              Time at) {
+  const Reservation& reservation = *one.reservation;
+  const Time covered = reservation.covered_until;
+  if (one.forecast->foreign || covered < at + kWaitAbove) return false;
+  const Time enough = std::min(at + kStopBelow + kRound, reservation.ends_at);
+  const Decimal needed = one.forecast->charge(prices, reservation, {covered, enough});
+  if (needed > available(budgets, reservation).value_or(needed)) return false;
+  add_reserved(budgets, reservation, needed);
+  return true;
+}
+
+// Which of them to stop now: as few as are needed so that what is held for them covers the others.
+// In an order that stays the same until they have stopped: what is paused last, since that costs
+// least.
+std::vector<Uncovered> to_stop(std::vector<Budget> budgets, std::vector<Uncovered> uncovered,
+                               const PriceSnapshot& prices, Time at) {
+  std::ranges::sort(uncovered, {}, [](const Uncovered& one) {
+    return std::pair(one.renewal->forecast->is_paused(), one.renewal->reservation->sandbox);
+  });
+  std::vector<Uncovered> stops;
+  for (Uncovered& one : uncovered) {
+    if (can_wait(budgets, *one.renewal, prices, at)) continue;
+    const Reservation& reservation = *one.renewal->reservation;
+    const Interval freed{at + kRound, std::max(reservation.covered_until, at + kRound)};
+    const Decimal back = one.renewal->forecast->charge(prices, reservation, freed);
+    add_reserved(budgets, reservation, -std::min(back, reservation.held));
+    stops.push_back(std::move(one));
+  }
+  return stops;
+}
+
 // Gives back what is held for ended sandboxes beyond their usage that is not booked yet. A first
 // budget may be set while an end is under way that sees no budget, and so settles nothing.
 void release_ended(pqxx::work& tx, std::vector<Budget>& budgets, const std::string& tenant,
@@ -268,10 +311,13 @@ Budgets::Page Budgets::renew_page(pqxx::work& tx, const std::string& tenant,
   auto forecasts = make_forecasts(tx, expiring, *rating.prices, at);
   auto renewals = due_for_renewal(expiring, forecasts, at);
   share_out(budgets, renewals, *rating.prices);
+  std::vector<Uncovered> uncovered;
   for (const Renewal& one : renewals)
-    if (const auto stop = cover(budgets, one, at, *rating.prices))
-      page.halts.push_back({TenantId{tenant}, SandboxId{one.reservation->sandbox},
-                            stop->on_exceeded, stop->budget, one.reservation->covered_until});
+    if (auto stop = cover(budgets, one, at, *rating.prices))
+      uncovered.push_back({&one, std::move(*stop)});
+  for (const auto& [one, stop] : to_stop(budgets, std::move(uncovered), *rating.prices, at))
+    page.halts.push_back({TenantId{tenant}, SandboxId{one->reservation->sandbox}, stop.on_exceeded,
+                          stop.budget, one->reservation->covered_until});
   for (Budget& budget : budgets)
     if (!page.halts.empty() && budget.remaining() <= Decimal()) emit_exceeded_event(tx, budget);
   if (!expiring.empty()) update_reservations(tx, expiring);

@@ -75,7 +75,8 @@ class Budgets {
   // Renews reservations that run out, and opens them for sandboxes that began before their tenant
   // had a budget; releases those of sandboxes that are booked to their end. To be called at least
   // every 30 seconds. Returns the sandboxes to stop because no money is left, in every call until
-  // they have stopped. Logs and skips a tenant that fails.
+  // they have stopped; no more than are needed for the others to be covered, while each of these is
+  // for a minute. Logs and skips a tenant that fails.
   Task<std::vector<Halt>> renew(Database& database);
   // Of the sandboxes whose own time ends later, those to kill at their deadline while the database
   // cannot be asked for more; paused ones only where nothing is left. Soonest first, at most

@@ -146,6 +146,35 @@ TEST_F(SharedBudgetTest, WhatRunsOutTogetherSharesTheRest) {
   EXPECT_EQ(held_each(), (Amounts{"0.3", "0.3"}));
 }
 
+// The money of one lets the others run on.
+TEST_F(SharedBudgetTest, NoMoreAreStoppedThanNeeded) {
+  put(limit("100"));
+  for (int i = 0; i < 3; ++i) start(1h);
+  put(limit("0.3"));
+  const auto after = [&](std::chrono::seconds passed) {
+    clock.advance(passed);
+    run(meter.flush(*database, 0s));
+    return run(budgets.renew(*database));
+  };
+  EXPECT_TRUE(after(5s).empty()) << "95 seconds are left";
+  const auto first = after(15s);
+  ASSERT_EQ(first.size(), 1u);
+  const auto again = run(budgets.renew(*database));
+  ASSERT_EQ(again.size(), 1u);
+  EXPECT_EQ(again[0].sandbox, first[0].sandbox) << "until it has stopped";
+  end(first[0].sandbox);
+  EXPECT_TRUE(after(15s).empty());
+  EXPECT_EQ(held_each(), (Amounts{"0.105", "0.105"}));
+  EXPECT_EQ(budget().spent + budget().reserved, dec("0.3"));
+}
+
+TEST_F(SharedBudgetTest, AllAreStoppedThatHaveLessThanAMinute) {
+  put(limit("100"));
+  for (int i = 0; i < 3; ++i) start(1h);
+  put(limit("0.15"));
+  EXPECT_EQ(run(budgets.renew(*database)).size(), 3u) << "50 seconds are left";
+}
+
 TEST_F(SharedBudgetTest, WhatPausedOnesKeepIsPaidBeforeTimeToRun) {
   publish("disks", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
     "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"0.001"}]})");
