@@ -141,6 +141,22 @@ bool remove_cgroups(const std::vector<std::string>& directories) {
   return all;
 }
 
+void lift_cpu_limit(const std::vector<std::string>& directories) noexcept {
+  for (const std::string& directory : directories) {
+    if (try_cgroup_file(directory, "cpu.cfs_quota_us", "-1")) return;
+    if (try_cgroup_file(directory, "cpu.max", "max")) return;
+  }
+}
+
+// The kernel forgets what a group owes when any part of its limit is written. These parts always
+// have their default, and the quota, which lift_cpu_limit() may write meanwhile, is left alone.
+void renew_cpu_limit(const std::vector<std::string>& directories) noexcept {
+  for (const std::string& directory : directories) {
+    if (try_cgroup_file(directory, "cpu.cfs_period_us", "100000")) return;
+    if (try_cgroup_file(directory, "cpu.max.burst", "0")) return;
+  }
+}
+
 int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most) {
   constexpr int64_t kLeast = 2;  // the minimum of version 1
   return std::clamp(resources.milli_vcpu * whole / 1000, kLeast, most);

@@ -84,6 +84,15 @@ std::unique_ptr<CgroupTree> open_cgroup_v2(const std::string& name, const DiskSp
 // not be removed; waits at most about a second for each.
 bool remove_cgroups(const std::vector<std::string>& directories);
 
+// Ends the groups' limit on processors, so that processes which are being killed die at once. They
+// must not run any more of the tenant's programs. Does nothing for groups that are gone.
+void lift_cpu_limit(const std::vector<std::string>& directories) noexcept;
+
+// Lets the processes of the groups run again if they have used up what their limit on processors
+// grants; the limit stays, lifted or not. Does nothing for groups that are gone, and with version 2
+// before Linux 5.14.
+void renew_cpu_limit(const std::vector<std::string>& directories) noexcept;
+
 // A mounted control group hierarchy and the calling process's position in it.
 struct CgroupMount {
   bool v2 = false;

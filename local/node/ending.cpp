@@ -3,6 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
 #include "local/namespaces/freezer.hpp"
@@ -22,6 +24,9 @@ bool wait_gone(int pidfd, std::chrono::milliseconds timeout) {
   return gone;
 }
 
+// Nearly all sandboxes are dead by then.
+constexpr std::chrono::milliseconds kUnhurried{20};
+
 Error not_ended() { return Error(ErrorCode::timeout, "the sandbox does not end"); }
 
 }  // namespace
@@ -34,7 +39,10 @@ void Supervisor::send_kill(LiveSandbox& live) const {
 
 void Supervisor::stop(LiveSandbox& live, std::chrono::milliseconds timeout) const {
   send_kill(live);
-  if (live.pidfd && !wait_gone(live.pidfd.get(), timeout)) throw not_ended();
+  const auto unhurried = std::min(timeout, kUnhurried);
+  if (!live.pidfd || wait_gone(live.pidfd.get(), unhurried)) return;
+  lift_cpu_limit(live.record.cgroups);
+  if (!wait_gone(live.pidfd.get(), timeout - unhurried)) throw not_ended();
 }
 
 bool Supervisor::stop_and_mark_gone(const LivePtr& live, std::chrono::milliseconds timeout) {
@@ -150,6 +158,7 @@ void Supervisor::end_expired() {
     post_([this, live] {
       std::lock_guard busy(live->busy);
       send_kill(*live);
+      lift_cpu_limit(live->record.cgroups);
     });
   }
 }

@@ -71,6 +71,7 @@ void Supervisor::remove_leftovers(const JournalRecord& record) {
   if (record.pid == 0) first = open_unnamed_process(journal_.directory_of(record.id));
   if (first) kill_by_pidfd(first);
   if (record.id_base != 0 && !ranges_.is_taken(record.id_base)) kill_id_range(record.id_base);
+  lift_cpu_limit(record.cgroups);
   remove_cgroups(record.cgroups);
   disks_.remove(record.id);
   journal_.remove(record.id);

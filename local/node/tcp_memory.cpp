@@ -43,9 +43,10 @@ void Supervisor::end_programs(const JournalRecord& record) const {
     std::set<pid_t> fresh;
     for (const pid_t pid : cgroup_processes(cgroup))
       if (seen.insert(pid).second) fresh.insert(pid);
-    if (fresh.empty()) return;
+    if (fresh.empty()) break;
     kill_in_cgroup(cgroup, fresh);
   }
+  renew_cpu_limit(record.cgroups);  // what waits for its turn dies, and frees, only with one
 }
 
 void Supervisor::end_hoarder(LiveSandbox& live, const JournalRecord& record,
