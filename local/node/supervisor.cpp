@@ -65,9 +65,11 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   refiller_ = std::make_unique<PoolRefiller>(pool_, std::move(work));
   if (capabilities_.cgroups.version != 0) tcp_watch_ = watch_tcp();
   descriptor_watch_ = watch_descriptors();
+  if (capabilities_.cgroups.cpu) debt_watch_ = watch_cpu_debts();
 }
 
 Supervisor::~Supervisor() {
+  debt_watch_.reset();
   descriptor_watch_.reset();
   tcp_watch_.reset();
   refiller_.reset();

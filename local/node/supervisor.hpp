@@ -15,6 +15,7 @@
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/cpu_debt.hpp"
 #include "local/node/deferred_cleanup.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_supervisor.hpp"
@@ -206,6 +207,11 @@ class Supervisor {
   void end_hoarder(LiveSandbox& live, const JournalRecord& record,
                    const std::unique_lock<std::timed_mutex>& busy) const;
 
+  // Lets the agents of sandboxes answer that have used more processor time than they may
+  // (cpu_debt.cpp).
+  std::unique_ptr<MemoryMonitor> watch_cpu_debts();
+  void forgive_cpu_debts(CpuDebts& last) const;
+
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
   const DiskSpace space_;
@@ -230,7 +236,7 @@ class Supervisor {
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<PoolRefiller> refiller_;
-  std::unique_ptr<MemoryMonitor> tcp_watch_, descriptor_watch_;
+  std::unique_ptr<MemoryMonitor> tcp_watch_, descriptor_watch_, debt_watch_;
   std::jthread reattaching_;  // runs reattach_all_egress()
 };
 
