@@ -96,18 +96,22 @@ struct SandboxesApiTest : testing::Test {
   PortHandlers ports{access, lifecycle, port_rows, {}};
   ProviderHandlers providers{{lifecycle, resolver, world.replica.deployments, world.replica.board,
                               world.replica.prices, world.replica.clock}};
+  // A vCPU costs 0.001 a second everywhere.
+  void publish_prices() {
+    const PriceVersion list = price_version_from(
+        parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+          "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
+        "list");
+    run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
+    run(world.replica.prices.load());
+  }
   http::Routes routes;
 };
 
 constexpr char kClosed[] = "name: data\nresources: {vcpu: 1}\nnetwork: {default: deny}\n";
 
 TEST_F(SandboxesApiTest, ForksCountAgainstTheBudgetOfTheirKey) {
-  const PriceVersion list = price_version_from(
-      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
-        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
-      "list");
-  run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
-  run(world.replica.prices.load());
+  publish_prices();
   const SandboxRecord box = create(std::nullopt, kClosed);
   const std::string hour = world.sql("SELECT charge_per_hour FROM sandbox");
   BudgetStore rows{world.replica.database, budgets};
@@ -250,12 +254,7 @@ TEST_F(SandboxesApiTest, CopiesDoNotGetANetworkThatWasRefused) {
 }
 
 TEST_F(SandboxesApiTest, PricesAreForWhatABackendGives) {
-  const PriceVersion list = price_version_from(
-      parse_json(R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
-        "entries":[{"provider":"*","meter":"vcpu_second","unit_price":"0.001"}]})"),
-      "list");
-  run(world.database->run([&](pqxx::work& tx) { insert_price_version(tx, list); }));
-  run(world.replica.prices.load());
+  publish_prices();
   world.a->give({.milli_vcpu = 8000});
   const Json one = call(Method::get, "/v1/providers", "").at("items").at(0);
   EXPECT_EQ(one.at("deployment"), "a");

@@ -11,18 +11,35 @@
 namespace sandgate::test {
 namespace {
 
-void create_while(const std::string& vendor_name, const std::string& question, Json fault) {
+// One create at a vendor.
+struct Creator {
+  explicit Creator(const std::string& vendor_name)
+      : line(*std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name)) {
+    spec.network.fallback = NetworkDefault::allow;
+  }
+  Outcome<BackendSandbox> create() { return loop.run(attempt(vendor.provider().create(spec))); }
+  void kill(const std::string& backend_id) { loop.run(vendor.provider().kill(backend_id)); }
+  // What the vendor accepted although the create failed.
+  void find_and_kill() {
+    const auto found = loop.run(vendor.provider().find_by_tag(spec.sandbox_id));
+    ASSERT_TRUE(found);
+    kill(found->backend_id);
+  }
+
   LiveLoop loop;
-  const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
-  Vendor vendor(line, loop.executor());
+  const VendorLine line;
+  Vendor vendor{line, loop.executor()};
   CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
-  spec.network.fallback = NetworkDefault::allow;
+};
+
+void create_while(const std::string& vendor_name, const std::string& question, Json fault) {
+  Creator at(vendor_name);
   fault.update({{"match", question}, {"kind", "status"}, {"times", 2}});
-  vendor.server().fault(fault);
-  const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
+  at.vendor.server().fault(fault);
+  const auto outcome = at.create();
   const auto* error = std::get_if<Error>(&outcome);
   ASSERT_FALSE(error) << vendor_name << ": " << error->what();
-  loop.run(vendor.provider().kill(std::get<BackendSandbox>(outcome).backend_id));
+  at.kill(std::get<BackendSandbox>(outcome).backend_id);
 }
 
 TEST(AcceptedCreates, OutliveQuestionsThatFail) {
@@ -41,23 +58,16 @@ TEST(AcceptedCreates, OutliveQuestionsThatFail) {
 // say that nothing was made.
 void refuse_questions(const std::string& vendor_name, const std::string& question, int status) {
   SCOPED_TRACE(vendor_name + " " + std::to_string(status));
-  LiveLoop loop;
-  const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
-  Vendor vendor(line, loop.executor());
-  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
-  spec.network.fallback = NetworkDefault::allow;
-  const std::string id = spec.sandbox_id;
-  vendor.server().fault(
+  Creator at(vendor_name);
+  at.vendor.server().fault(
       {{"match", question}, {"kind", "status"}, {"status", status}, {"times", 1000}});
-  const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
+  const auto outcome = at.create();
   const auto* error = std::get_if<Error>(&outcome);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, ErrorCode::unavailable);
   EXPECT_FALSE(are_credentials_refused(*error));
-  vendor.server().clear_faults();
-  const auto found = loop.run(vendor.provider().find_by_tag(id));
-  ASSERT_TRUE(found);
-  loop.run(vendor.provider().kill(found->backend_id));
+  at.vendor.server().clear_faults();
+  at.find_and_kill();
 }
 
 TEST(AcceptedCreates, AreOfUnknownOutcomeIfTheKeyMayNotAsk) {
@@ -73,27 +83,20 @@ TEST(AcceptedCreates, AreOfUnknownOutcomeIfTheKeyMayNotAsk) {
 void refuse_to_set_up(const std::string& vendor_name, const std::string& step, int kill_status,
                       const char* how = "status") {
   SCOPED_TRACE(vendor_name);
-  LiveLoop loop;
-  const VendorLine line = *std::ranges::find(vendor_lines(), vendor_name, &VendorLine::name);
-  Vendor vendor(line, loop.executor());
-  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
-  spec.network.fallback = NetworkDefault::allow;
-  const std::string id = spec.sandbox_id;
-  vendor.server().fault({{"match", step}, {"kind", how}, {"status", 422}, {"times", 1}});
+  Creator at(vendor_name);
+  at.vendor.server().fault({{"match", step}, {"kind", how}, {"status", 422}, {"times", 1}});
   const bool kill_fails = kill_status != 0;
   if (kill_fails)
-    vendor.server().fault(
-        {{"match", line.kill}, {"kind", "status"}, {"status", kill_status}, {"times", 1}});
-  const auto outcome = loop.run(attempt(vendor.provider().create(std::move(spec))));
+    at.vendor.server().fault(
+        {{"match", at.line.kill}, {"kind", "status"}, {"status", kill_status}, {"times", 1}});
+  const auto outcome = at.create();
   const auto* error = std::get_if<Error>(&outcome);
   ASSERT_TRUE(error);
   EXPECT_EQ(error->code, kill_fails ? ErrorCode::unavailable : ErrorCode::no_capacity);
   EXPECT_FALSE(are_credentials_refused(*error));
-  EXPECT_EQ(vendor.server().state()["boxes"].size(), kill_fails ? 1u : 0u);
+  EXPECT_EQ(at.vendor.server().state()["boxes"].size(), kill_fails ? 1u : 0u);
   if (!kill_fails) return;
-  const auto found = loop.run(vendor.provider().find_by_tag(id));
-  ASSERT_TRUE(found);
-  loop.run(vendor.provider().kill(found->backend_id));
+  at.find_and_kill();
 }
 
 TEST(AcceptedCreates, AreEndedOrOfUnknownOutcomeWhenTheyCannotBeSetUp) {
