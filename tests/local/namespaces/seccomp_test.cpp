@@ -80,13 +80,16 @@ constexpr const char* kAnswerEperm =
 constexpr const char* kAnswerEnosys =
     "205-211 214-215 333 425-427 440 447 450 453 457-461 463-511 ";
 
-// Left out: calls that do not come back or come back twice, and those that older kernels lack.
+// Left out: calls that do not come back or come back twice, those that older kernels lack, and
+// those of probes (335, 336), which newer kernels answer before the filter.
 TEST_F(SeccompTest, EveryNumberAnswersAsWrittenDown) {
   const std::string bytes = program(
-      "int left_out[] = {15, 34, 56, 57, 58, 60, 130, 231, 435, 451, 452, 454, 455, 456, 462};\n"
+      "int left_out[] = {15, 34, 56, 57, 58, 60, 130, 231, 335, 336, 435, 451, 452, 454, 455, "
+      "456,\n"
+      "                  462};\n"
       "char answers[513] = {0};\n"
       "for (int n = 0; n < 512; n++) {\n"
-      " for (int i = 0; i < 15; i++) if (left_out[i] == n) goto next;\n"
+      " for (int i = 0; i < 17; i++) if (left_out[i] == n) goto next;\n"
       " pid_t p = fork();\n"
       " if (p == 0) {\n"
       "  ualarm(300000, 0); errno = 0;\n"
@@ -312,24 +315,6 @@ TEST_F(SeccompTest, ListeningSocketsThatComeLateAreCounted) {
   EXPECT_GT(most, 32) << result.out << result.err;
   EXPECT_LE(most, 64);
   run(node().provider().kill(crowd));
-}
-
-TEST_F(SeccompTest, WhatNobodyAcceptsStaysSmall) {
-  EXPECT_EQ(python("import socket\n"
-                   "s = socket.socket()\n"
-                   "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)\n"
-                   "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 22)\n"
-                   "s.bind(('127.0.0.1', 0)); s.listen(65535)\n"
-                   "kept = []\n"
-                   "for i in range(300):\n"
-                   "    kept.append(socket.socket()); kept[-1].setblocking(False)\n"
-                   "    kept[-1].connect_ex(s.getsockname())\n"
-                   "there = sum(c.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1) == b'\\x01'\n"
-                   "            for c in kept)\n"
-                   "most = open('/proc/sys/net/ipv4/tcp_rmem').read().split()[2]\n"
-                   "print(s.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF), there, most)\n")
-                .out,
-            "16384 257 1048576\n");
 }
 
 // The machine has room for so many compiled ones; their sandboxes are not charged for it.

@@ -46,6 +46,31 @@ TEST_F(UnchargedMemoryTest, AttributesOfFilesAreShort) {
   EXPECT_EQ(unfiltered(attempts), "set set set\nset set set\n") << "the control";
 }
 
+// No group is charged for a connection's buffers before it is accepted.
+TEST_F(UnchargedMemoryTest, WhatNobodyAcceptsStaysSmall) {
+  const std::string attempts =
+      "import socket, time\n"
+      "s = socket.socket()\n"
+      "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 22)\n"
+      "s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, 1 << 22)\n"
+      "s.bind(('127.0.0.1', 0)); s.listen(65535)\n"
+      "kept = []\n"
+      "for i in range(300):\n"
+      "    kept.append(socket.socket()); kept[-1].setblocking(False)\n"
+      "    kept[-1].connect_ex(s.getsockname())\n"
+      "port = ':%04X' % s.getsockname()[1]\n"
+      "def waiting():\n"
+      "    rows = [line.split() for line in open('/proc/net/tcp')]\n"
+      "    return next(int(row[4].split(':')[1], 16) for row in rows\n"
+      "                if row[3] == '0A' and row[1].endswith(port))\n"
+      "end = time.monotonic() + 10\n"
+      "while waiting() < 257 and time.monotonic() < end: pass\n"
+      "print(waiting(), s.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF))\n"
+      "print(open('/proc/sys/net/ipv4/tcp_rmem').read().split()[2])\n";
+  EXPECT_EQ(python(attempts).out, "257 16384\n1048576\n");
+  EXPECT_EQ(unfiltered(attempts).find("257 16384\n"), std::string::npos) << "the control";
+}
+
 // A file in flight between Unix sockets that are gone is closed by a thread of the kernel, which
 // closes those of all sandboxes, and frees their disks, one after the other.
 TEST_F(UnchargedMemoryTest, WhoClosesASocketDoesNotWaitForItsPeer) {
