@@ -11,6 +11,7 @@
 #include "gateway/cli/pipe.hpp"
 #include "gateway/cli/progress.hpp"
 #include "gateway/cli/tree.hpp"
+#include "gateway/cli/upload_source.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate::cli {
@@ -24,14 +25,6 @@ std::string files_path(const CopyPath& place, const std::string& verb = "") {
   return sandbox_path(place.sandbox) + "/files" + verb + "?path=" + percent_encode(place.path);
 }
 
-std::string octal_mode(const fs::path& file) {
-  struct stat info;
-  if (::stat(file.c_str(), &info) != 0) return "0644";
-  std::string digits;
-  for (const int shift : {6, 3, 0}) digits += static_cast<char>('0' + (info.st_mode >> shift & 7));
-  return "0" + digits;
-}
-
 // A target "dir/" means into the directory, under the source's name.
 std::string target_path(const std::string& target, const std::string& source) {
   if (!target.empty() && !target.ends_with('/')) return target;
@@ -42,19 +35,14 @@ std::string target_path(const std::string& target, const std::string& source) {
 
 void upload_file(const Context& context, const Client& client, const fs::path& source,
                  const CopyPath& target) {
-  std::ifstream file(source, std::ios::binary);
-  if (!file) throw Error(ErrorCode::not_found, "cannot read " + source.string());
-  const uint64_t size = fs::file_size(source);
-  Progress progress(context.console(), source.filename().string(), size);
+  UploadSource file(source);
+  const auto mode = file.mode();
+  Progress progress(context.console(), source.filename().string(), file.size());
   client.call({.method = "PUT",
-               .path = files_path(target) + "&mode=" + octal_mode(source),
+               .path = files_path(target) + (mode ? "&mode=" + *mode : ""),
                .content_type = "application/octet-stream",
-               .upload =
-                   [&](char* into, size_t room) {
-                     file.read(into, static_cast<std::streamsize>(room));
-                     return static_cast<size_t>(file.gcount());
-                   },
-               .upload_size = size,
+               .upload = [&](char* into, size_t room) { return file.read(into, room); },
+               .upload_size = file.size(),
                .on_progress = [&](uint64_t sent, uint64_t) { progress.update(sent); }});
 }
 
