@@ -103,25 +103,48 @@ std::ofstream create_private(const fs::path& path) {
   return std::ofstream(path, std::ios::binary);
 }
 
+// Writes what arrives to `file`, and closes it.
+Reply fetch(const Context& context, const Client& client, const CopyPath& source, const Json& entry,
+            const fs::path& target, std::ofstream& file) {
+  Progress progress(context.console(), target.filename().string(),
+                    entry.value("size", uint64_t{0}));
+  const auto write = [&](std::string_view bytes) {
+    file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    if (!file) throw not_all_written(target);
+  };
+  Reply reply =
+      client.call({.path = files_path(source),
+                   .download = write,
+                   .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
+  file.close();
+  if (!file) throw not_all_written(target);
+  return reply;
+}
+
+// Whether a pipe, a device or a link to a file is there, such as /dev/stdout: it is written to, as
+// cp does. A file in its place would take it from everybody else.
+bool takes_bytes(const fs::path& target) {
+  std::error_code absent;
+  const fs::file_status status = fs::status(target, absent);
+  if (!fs::exists(status) || fs::is_directory(status)) return false;
+  return !fs::is_regular_file(status) || fs::is_symlink(fs::symlink_status(target));
+}
+
+void download_bytes(const Context& context, const Client& client, const CopyPath& source,
+                    const Json& entry, const fs::path& target) {
+  std::ofstream file(target, std::ios::binary);
+  if (!file) throw fs::filesystem_error("open", target, {errno, std::generic_category()});
+  fetch(context, client, source, entry, target, file);
+}
+
 void download_file(const Context& context, const Client& client, const CopyPath& source,
                    const Json& entry, const fs::path& target) {
   // Written to a temporary file and renamed, so that a broken copy never looks complete.
   const fs::path partial = target.string() + ".sandgate-partial";
   std::ofstream file = create_private(partial);
-  Progress progress(context.console(), target.filename().string(),
-                    entry.value("size", uint64_t{0}));
   Reply reply;
   try {
-    reply = client.call(
-        {.path = files_path(source),
-         .download =
-             [&](std::string_view bytes) {
-               file.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-               if (!file) throw not_all_written(target);
-             },
-         .on_progress = [&](uint64_t, uint64_t received) { progress.update(received); }});
-    file.close();
-    if (!file) throw not_all_written(target);
+    reply = fetch(context, client, source, entry, target, file);
   } catch (const Error&) {
     fs::remove(partial);
     throw;
@@ -174,7 +197,8 @@ void download(const Context& context, const Client& client, const CopyPath& sour
   const bool into = target.ends_with('/') || fs::is_directory(target);
   const fs::path path = into ? fs::path(target) / target_path("", source.path) : fs::path(target);
   if (cell(entry, "/type") == "directory") return download_tree(context, client, source, path);
-  download_file(context, client, source, entry, path);
+  const auto download_one = takes_bytes(path) ? download_bytes : download_file;
+  download_one(context, client, source, entry, path);
 }
 
 void copy(const Context& context, const std::string& from, const std::string& to) {

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -12,6 +13,7 @@
 #include <iostream>
 #include <map>
 #include <sstream>
+#include <thread>
 
 #include "gateway/core/ids.hpp"
 #include "tests/cli/scripted_server.hpp"
@@ -189,6 +191,59 @@ TEST(Copy, ALinkThatSomebodyPutForItLeadsNowhere) {
   EXPECT_EQ(kept.str(), "mine");
   std::filesystem::remove(target);
   std::filesystem::remove(elsewhere);
+}
+
+// A file would take its place for all programs: as root, even that of /dev/null.
+TEST(Copy, APipeIsWrittenToAndStays) {
+  const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  ASSERT_EQ(::mkfifo(target.c_str(), 0600), 0);
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("/stat?") != std::string::npos)
+      return ScriptedServer::json(200, R"({"type":"file","size":6})");
+    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
+  });
+  std::stringstream read;
+  std::thread reader([&] { read << std::ifstream(target).rdbuf(); });
+
+  const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), target.c_str()});
+  reader.join();
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_EQ(read.str(), "theirs");
+  EXPECT_TRUE(std::filesystem::is_fifo(target));
+  std::filesystem::remove(target);
+}
+
+TEST(Copy, ALinkIsWrittenThroughAndStays) {
+  const std::string file = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  const std::string link = file + ".link";
+  std::ofstream(file) << "of before";
+  std::filesystem::create_symlink(file, link);
+  ScriptedServer server([](const auto& request) {
+    if (request.target.find("/stat?") != std::string::npos)
+      return ScriptedServer::json(200, R"({"type":"file","size":6})");
+    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
+  });
+
+  const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), link.c_str()});
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  std::stringstream copied;
+  copied << std::ifstream(file).rdbuf();
+  EXPECT_EQ(copied.str(), "theirs");
+  std::filesystem::remove(link);
+  std::filesystem::remove(file);
+}
+
+TEST(Copy, AFileOfUnknownSizeIsSentWhole) {
+  const std::string target = make_id("sb") + ":status";
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
+
+  const Told told = tell(server.url(), {"cp", "/proc/self/status", target.c_str()});
+
+  EXPECT_EQ(told.exit_code, 0);
+  EXPECT_NE(server.requests.back().body.find("Pid:"), std::string::npos);
 }
 
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
