@@ -30,8 +30,13 @@ void read_file(Settings& settings, const std::filesystem::path& path) {
   try {
     const YAML::Node document = YAML::LoadFile(path.string());
     if (document.IsNull()) return;
-    for (const auto& member : document)
+    if (!document.IsMap())
+      throw Error(ErrorCode::invalid,
+                  path.string() + " must be a map of settings, such as 'api_key: sg_...'");
+    for (const auto& member : document) {
+      if (member.second.IsNull()) continue;  // as text it would be "null"
       set(settings, member.first.as<std::string>(), member.second.as<std::string>(), path.string());
+    }
   } catch (const YAML::Exception& failure) {
     throw Error(ErrorCode::invalid, path.string() + ": " + failure.what());
   }
@@ -48,7 +53,7 @@ std::filesystem::path settings_path(const Environment& environment) {
 Settings load_settings(const Environment& environment) {
   Settings settings;
   read_file(settings, settings_path(environment));
-  if (const auto url = environment("SANDGATE_URL")) settings.url = *url;
+  if (const auto url = environment("SANDGATE_URL"); url && !url->empty()) settings.url = *url;
   if (const auto key = environment("SANDGATE_API_KEY")) settings.api_key = Secret(*key);
   if (const auto key = environment("SANDGATE_ADMIN_KEY")) settings.admin_key = Secret(*key);
   if (const auto tenant = environment("SANDGATE_TENANT")) settings.tenant = *tenant;

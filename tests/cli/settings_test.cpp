@@ -53,6 +53,19 @@ TEST_F(SettingsTest, TheEnvironmentWins) {
   EXPECT_EQ(load().api_key.reveal(), "sg_2");
 }
 
+TEST_F(SettingsTest, WhatHasNoValueIsNotSet) {
+  write("url:\napi_key: sg_1\ntenant:\n");
+  variables["SANDGATE_URL"] = "";
+  EXPECT_EQ(load().url, "http://127.0.0.1:8080");
+  EXPECT_EQ(load().api_key.reveal(), "sg_1");
+  EXPECT_EQ(load().tenant, "");
+}
+
+TEST_F(SettingsTest, AFileInAnotherSyntaxIsAnError) {
+  write("api_key=sg_1\n");
+  EXPECT_THROW(load(), Error);
+}
+
 TEST_F(SettingsTest, AnUnknownKeyIsAnError) {
   write("api-key: sg_1\n");
   EXPECT_THROW(load(), Error);
