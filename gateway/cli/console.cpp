@@ -67,7 +67,13 @@ void write_out(std::ostream& stream, std::string_view bytes) {
 
 std::string printable(std::string_view text) {
   std::string clean;
-  for (const unsigned char c : text) clean += c < 0x20 || c == 0x7f ? ' ' : static_cast<char>(c);
+  for (size_t i = 0; i < text.size(); ++i) {
+    const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
+    // U+0080 to U+009F: among them one that begins a sequence as ESC [ does.
+    const bool second_set = byte(i) == 0xC2 && i + 1 < text.size() && (byte(i + 1) & 0xE0) == 0x80;
+    clean += second_set || byte(i) < 0x20 || byte(i) == 0x7f ? ' ' : text[i];
+    if (second_set) ++i;
+  }
   return clean;
 }
 

@@ -101,8 +101,8 @@ class KillAtEnd {
     try {
       client_.remove(sandbox_path(id_));
     } catch (const Error& error) {
-      context_.console().err << "sandgate: " << id_ << " could not be killed: " << error.what()
-                             << '\n';
+      context_.console().err << "sandgate: " << printable(id_)
+                             << " could not be killed: " << error.what() << '\n';
     }
   }
 
@@ -132,7 +132,7 @@ void run_once(Context& context, const CreateOptions& create, const ExecOptions& 
   block_interrupts();
   const std::string id = cell(client.post("/v1/sandboxes", body), "/id");
   if (keep) {
-    context.console().err << id << '\n';
+    context.console().err << printable(id) << '\n';
     return interruptible(context, [&] { execute(context, client, id, exec); });
   }
   const KillAtEnd kill(context, client, id);

@@ -24,7 +24,7 @@ std::vector<Json> living(const Client& client, const std::string& query) {
 }
 
 std::string state_text(const Console& console, const Json& sandbox) {
-  const std::string state = cell(sandbox, "/state");
+  const std::string state = printable(cell(sandbox, "/state"));
   if (state == "running") return console.styled(state, Style::green);
   if (state == "failed") return console.styled(state, Style::red);
   return console.styled(state, Style::yellow);
@@ -44,10 +44,10 @@ void print_details(const Console& console, const Json& sandbox) {
                       text("/backend/isolation") + ", " + text("/backend/region") + ")");
   line("resources", text("/resources/vcpu") + " vcpu, " + text("/resources/memory_mib") +
                         " MiB memory, " + text("/resources/disk_gib") + " GiB disk");
-  line("created", time_cell(sandbox, "/created_at"));
+  const auto time = [&](const char* pointer) { return printable(time_cell(sandbox, pointer)); };
+  line("created", time("/created_at"));
   const bool has_ended = cell(sandbox, "/ended_at") != "-";
-  line(has_ended ? "ended" : "expires",
-       time_cell(sandbox, has_ended ? "/ended_at" : "/expires_at"));
+  line(has_ended ? "ended" : "expires", time(has_ended ? "/ended_at" : "/expires_at"));
   if (sandbox.contains("ended_reason")) line("reason", text("/ended_reason"));
   line("price", text("/cost/estimated_per_hour") + " " + text("/cost/currency") + " per hour");
   if (sandbox.contains("metadata") && !sandbox["metadata"].empty())

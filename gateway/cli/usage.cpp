@@ -33,7 +33,7 @@ void print_usage(const Console& console, const Json& usage, const std::string& g
                    [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
     columns.push_back(name);
   }
-  const std::string currency = cell(usage, "/currency");
+  const std::string currency = printable(cell(usage, "/currency"));
   columns.insert(columns.end(), {">COST " + currency, ">CHARGE " + currency, "USED"});
   Table table(columns);
   for (const Json& item : items) {

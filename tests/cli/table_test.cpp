@@ -44,7 +44,8 @@ TEST(Table, SaysWhenThereIsNothing) {
 TEST(Table, LetsNoCellDriveTheTerminal) {
   Table table({"NAME"});
   table.add({"a\x1b[31m\tb\nc"});
-  EXPECT_EQ(printed(table, false), "a [31m b c\n");
+  table.add({"\xC2\x9B;\xC2\xA0\xC2\x7F\xC2"});  // U+009B, which is ESC [ in one
+  EXPECT_EQ(printed(table, false), "a [31m b c\n ;\xC2\xA0\xC2 \xC2\n");
 }
 
 }  // namespace
