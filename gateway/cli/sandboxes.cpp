@@ -1,7 +1,5 @@
 #include "gateway/cli/sandboxes.hpp"
 
-#include <algorithm>
-
 #include "gateway/cli/create_options.hpp"
 #include "gateway/cli/decision.hpp"
 #include "gateway/cli/pairs.hpp"
@@ -9,19 +7,6 @@
 
 namespace sandgate::cli {
 namespace {
-
-// Sandboxes that have not ended, newest first. Queried by state, because there may be many ended
-// ones.
-std::vector<Json> living(const Client& client, const std::string& query) {
-  std::vector<Json> found;
-  for (const char* state : {"creating", "running", "pausing", "paused", "resuming", "stopping"})
-    for (Json& sandbox : client.all("/v1/sandboxes" + query + "&state=" + state))
-      found.push_back(std::move(sandbox));
-  std::stable_sort(found.begin(), found.end(), [](const Json& a, const Json& b) {
-    return cell(a, "/created_at") > cell(b, "/created_at");
-  });
-  return found;
-}
 
 std::string state_text(const Console& console, const Json& sandbox) {
   const std::string state = printable(cell(sandbox, "/state"));
@@ -105,11 +90,8 @@ void add_sandbox_list(CLI::App& app, const ContextPtr& context) {
     const Json metadata = pairs(options->metadata, "--metadata");
     for (const auto& [name, value] : metadata.items())
       add("metadata." + name, value.get<std::string>());
-    const Client client = context->client();
-    const bool every_state = options->all || !options->state.empty();
-    const std::vector<Json> sandboxes =
-        every_state ? client.all("/v1/sandboxes" + query) : living(client, query);
-    context->show_items(sandboxes,
+    if (!options->all && options->state.empty()) add("ended", "false");
+    context->show_items(context->client().all("/v1/sandboxes" + query),
                         [&](const auto& items) { print_list(context->console(), items); });
   });
 }
@@ -170,7 +152,8 @@ void add_kill(CLI::App& app, const ContextPtr& context) {
     const Client client = context->client();
     std::vector<std::string> ids = options->ids;
     if (options->all)
-      for (const Json& sandbox : living(client, "?")) ids.push_back(cell(sandbox, "/id"));
+      for (const Json& sandbox : client.all("/v1/sandboxes?ended=false"))
+        ids.push_back(cell(sandbox, "/id"));
     std::vector<std::string> killed, stopping;
     context->each(ids, [&](const std::string& id) {
       // 202: its backend cannot be reached, and it ends once that can be.
