@@ -2,6 +2,8 @@
 
 #include <signal.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
@@ -57,34 +59,61 @@ void check(int exit_code, const std::string& what) {
     throw Error(ErrorCode::unavailable, what + " failed; its output is in the log above");
 }
 
-// Kills the processes that a killed supervisor left behind and waits until they are gone.
-void end_all(const std::function<bool(const fs::path& process)>& is_orphan) {
+// Kills the processes that a killed supervisor left behind and waits until they are gone. Returns
+// whether they are.
+bool end_all(const std::function<bool(const fs::path& process)>& is_orphan) {
   const auto limit = std::chrono::steady_clock::now() + kOrphansTimeout;
   std::error_code gone;
-  for (bool any = true; any && std::chrono::steady_clock::now() < limit;) {
+  bool any = true;
+  while (any && std::chrono::steady_clock::now() < limit) {
     any = false;
     for (fs::directory_iterator entry("/proc", gone), end; entry != end; entry.increment(gone)) {
       const pid_t pid = std::atoi(entry->path().filename().c_str());
       if (pid <= 0 || !is_orphan(entry->path())) continue;
-      any = kill(pid, SIGKILL) == 0 || any;
+      any = kill(pid, SIGKILL) == 0 || errno == EPERM || any;
     }
     if (any) std::this_thread::sleep_for(kOrphansPause);
   }
+  return !any;
 }
 
 std::string program_of(const fs::path& process) {
+  constexpr std::string_view kReplaced = " (deleted)";  // by an upgrade
   std::error_code gone;
-  return fs::read_symlink(process / "exe", gone).filename();
+  std::string name = fs::read_symlink(process / "exe", gone).filename();
+  if (name.ends_with(kReplaced)) name.resize(name.size() - kReplaced.size());
+  return name;
+}
+
+fs::path process_path(pid_t pid) { return "/proc/" + std::to_string(pid); }
+
+// The number of the server that has or had the data; 0: none.
+pid_t pid_in(const fs::path& data) {
+  std::ifstream file(data / "postmaster.pid");
+  pid_t pid = 0;
+  file >> pid;
+  return std::max(pid, 0);
+}
+
+// A server's processes work in its data directory.
+bool is_of_server(const fs::path& process, const fs::path& data) {
+  std::error_code gone;
+  return fs::read_symlink(process / "cwd", gone) == data && program_of(process) == "postgres";
 }
 
 // A process amid recovery may notice a minute later that its server died, and until then no other
 // can start in its place.
-void end_orphans(const fs::path& data) {
-  end_all([&data](const fs::path& process) {
-    // A server's processes work in its data directory.
-    std::error_code gone;
-    return fs::read_symlink(process / "cwd", gone) == data && program_of(process) == "postgres";
-  });
+bool end_orphans(const fs::path& data) {
+  return end_all([&data](const fs::path& process) { return is_of_server(process, data); });
+}
+
+// A server that was killed leaves a file with its number. If another process of its account has got
+// that number, as after a reboot, PostgreSQL takes it for a server that runs, and does not start.
+void make_way(const fs::path& data) {
+  const pid_t pid = pid_in(data);
+  std::error_code gone;
+  if (end_orphans(data) && pid != 0 && fs::exists(process_path(pid), gone))
+    fs::remove(data / "postmaster.pid", gone);
 }
 
 // What still fills a half made cluster would spoil the next one: initdb, the programs that it runs,
@@ -122,15 +151,10 @@ void create_cluster(const Config& config, const std::string& bin, const SystemAc
 
 // Stops a server whose supervisor was killed: the kernel has signalled it, but it may still run.
 void stop_leftover(const Config& config, const std::string& bin, const SystemAccount& account) {
-  if (!fs::exists(config.postgres_data() + "/postmaster.pid")) return;
-  std::ifstream file(config.postgres_data() + "/postmaster.pid");
-  pid_t pid = 0;
-  file >> pid;
-  if (pid <= 0 || kill(pid, 0) != 0) return;
-  std::error_code gone;
-  // After a reboot the pid may belong to an unrelated program.
-  if (fs::read_symlink("/proc/" + std::to_string(pid) + "/exe", gone).filename() != "postgres")
-    return;
+  const fs::path data = fs::canonical(config.postgres_data());
+  const pid_t pid = pid_in(data);
+  // The number may meanwhile be another program's, even another installation's database.
+  if (pid == 0 || !is_of_server(process_path(pid), data)) return;
   log::info("stopping a database left by an earlier run", {{"pid", pid}});
   run_to_end(
       program(bin + "/pg_ctl", {"-D", config.postgres_data(), "-m", "fast", "-w", "stop"}, account),
@@ -156,7 +180,7 @@ ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& a
               account);
   // SIGINT requests a fast shutdown: open transactions are rolled back and no data is lost.
   spec.stop_signal = SIGINT;
-  spec.before_start = [data = fs::canonical(config.postgres_data())] { end_orphans(data); };
+  spec.before_start = [data = fs::canonical(config.postgres_data())] { make_way(data); };
   return spec;
 }
 

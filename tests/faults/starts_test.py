@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
@@ -105,6 +106,53 @@ def test_what_a_killed_database_left_keeps_no_other_from_starting():
         wait_until(lambda: server.pids("postgres") not in ([], [dead]), 10, "another is started")
         wait_until(lambda: client.call("GET", "/v1/sandboxes").status == 200, 10, "it answers")
         assert not os.path.exists(f"/proc/{left}"), "what was left is gone"
+
+
+def looks_like_postgres(directory, account, cwd):
+    """A process that has only the program's name, and that is deleted meanwhile, as by an upgrade."""
+    program = directory + "/postgres"
+    shutil.copy("/bin/sleep", program)
+    process = subprocess.Popen([program, "1000"], user=account, cwd=cwd)
+    os.unlink(program)
+    threading.Thread(target=process.wait, daemon=True).start()  # a zombie would keep its number
+    return process
+
+
+def restarted_after(server, pid):
+    """Starts a server again whose database's file names this process."""
+    file = server.home + "/postgres/data/postmaster.pid"
+    with open(file) as before:
+        lines = before.read().splitlines()
+    server.kill("serve")
+    wait_until(lambda: not os.path.exists(file), 20, "the database is stopped")
+    owner = os.stat(server.home + "/postgres")
+    with open(file, "w") as stale:
+        os.fchown(stale.fileno(), owner.st_uid, owner.st_gid)
+        os.fchmod(stale.fileno(), 0o600)
+        stale.write("\n".join([str(pid), *lines[1:]]) + "\n")
+    server.process.wait()
+    server.start(timeout=40)
+
+
+def test_a_number_that_others_have_got_is_not_the_databases():
+    """As after a power cut: numbers are given anew from the beginning."""
+    directory = tempfile.mkdtemp(prefix="sandgate-", dir="/tmp")
+    os.chmod(directory, 0o755)
+    fakes = []
+    with Server() as server:
+        try:
+            account = os.stat(server.home + "/postgres").st_uid
+            fakes.append(looks_like_postgres(directory, account, "/"))
+            restarted_after(server, fakes[-1].pid)
+            assert fakes[-1].poll() is None, "another installation's database was stopped"
+            fakes.append(looks_like_postgres(directory, account, server.home + "/postgres/data"))
+            restarted_after(server, fakes[-1].pid)
+            assert fakes[-1].wait(5) != 0, "it is in this database's directory"
+        finally:
+            for fake in fakes:
+                fake.kill()
+                fake.wait()
+            shutil.rmtree(directory)
 
 
 if __name__ == "__main__":
