@@ -85,7 +85,8 @@ std::optional<std::string> read_at_once(const std::string& file) {
 }
 
 void apply_file(Config& config, const std::string& file, bool again, Problems& problems) {
-  if (std::filesystem::is_directory(file))
+  std::error_code unknown;  // reading says why
+  if (std::filesystem::is_directory(file, unknown))
     return problems.add("", file + " is a directory: name the settings file");
   const auto text = again ? read_at_once(file) : read_text_file(file);
   if (!text)

@@ -67,6 +67,9 @@ TEST(Config, RefusesFilesThatAreNotAMapOfValues) {
     EXPECT_THROW(load_config(with_file(directory, text)), Error) << text;
   EXPECT_THROW(load_config({.file = directory.path() + "/missing", .environment = {}, .flags = {}}),
                Error);
+  const std::string loop = directory.path() + "/loop";
+  std::filesystem::create_symlink(loop, loop);
+  EXPECT_THROW(load_config({.file = loop, .environment = {}, .flags = {}}), Error);
 }
 
 TEST(Config, WarnsOfVariablesThatLookLikeSettings) {
