@@ -33,6 +33,7 @@ struct Call {
   std::string accept;
   Download download;  // if set, receives the body of an answer below 300
   ProgressCallback on_progress;
+  int patience = 0;  // interrupts that do not end it yet
 };
 
 struct Reply {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr int kInterrupts[] = {SIGINT, SIGTERM, SIGHUP};
 
-std::atomic<int> interrupt_seen{0};
+std::atomic<int> interrupt_seen{0}, interrupts_seen{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
 void mask_interrupts(int how) {
@@ -17,6 +17,11 @@ void mask_interrupts(int how) {
   sigemptyset(&signals);
   for (const int one : kInterrupts) sigaddset(&signals, one);
   pthread_sigmask(how, &signals, nullptr);
+}
+
+void note(int number) {
+  interrupt_seen = number;
+  ++interrupts_seen;
 }
 
 bool is_under_nohup() {
@@ -28,11 +33,13 @@ bool is_under_nohup() {
 
 int interrupt_signal() { return interrupt_seen; }
 
+int interrupts() { return interrupts_seen; }
+
 void block_interrupts() { mask_interrupts(SIG_BLOCK); }
 
 void catch_interrupts() {
   struct sigaction action = {};
-  action.sa_handler = [](int number) { interrupt_seen = number; };
+  action.sa_handler = note;
   const bool hangs_on = is_under_nohup();
   for (const int one : kInterrupts)
     if (one != SIGHUP || !hangs_on) sigaction(one, &action, nullptr);
@@ -40,10 +47,10 @@ void catch_interrupts() {
   mask_interrupts(SIG_UNBLOCK);
 }
 
-void note_broken_pipe() { interrupt_seen = SIGPIPE; }
+void note_broken_pipe() { note(SIGPIPE); }
 
 void reset_interrupts() {
-  interrupt_seen = 0;
+  interrupt_seen = interrupts_seen = 0;
   const bool hangs_on = is_under_nohup();
   for (const int one : kInterrupts)
     if (one != SIGHUP || !hangs_on) std::signal(one, SIG_DFL);

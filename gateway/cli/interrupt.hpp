@@ -7,8 +7,10 @@ constexpr int kEndedBySignal = 128;
 
 // The signal that asked this program to end since catch_interrupts(), or 0: SIGINT, SIGTERM,
 // SIGHUP, or SIGPIPE once note_broken_pipe() was called. A running transfer then ends with
-// Error(timeout) "interrupted".
+// Error(timeout) "interrupted", unless its Call has more patience.
 int interrupt_signal();
+// How many came.
+int interrupts();
 inline bool interrupted() { return interrupt_signal() != 0; }
 
 // Blocks SIGINT, SIGTERM and SIGHUP in this thread until catch_interrupts().
@@ -17,7 +19,7 @@ void block_interrupts();
 // From then on SIGPIPE is ignored, so that cleanup can run when nobody reads the output any more.
 void catch_interrupts();
 void note_broken_pipe();
-// Clears the flag and restores the default actions, so that cleanup (a kill) can run; a second
+// Forgets what came and restores the default actions, so that cleanup (a kill) can run; a second
 // Ctrl-C ends the program at once.
 void reset_interrupts();
 

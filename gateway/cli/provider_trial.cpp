@@ -4,6 +4,7 @@
 
 #include "gateway/cli/decision.hpp"
 #include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/patient_create.hpp"
 #include "gateway/cli/table.hpp"
 
 namespace sandgate::cli {
@@ -91,9 +92,9 @@ std::string Trial::look() {
 }
 
 std::string Trial::create() {
-  const Json made = client_.post("/v1/sandboxes", {{"profile", profile_},
-                                                   {"metadata", {{"made_by", "providers test"}}},
-                                                   {"placement", {{"only", {deployment_}}}}});
+  const Json made = create_patiently(client_, {{"profile", profile_},
+                                               {"metadata", {{"made_by", "providers test"}}},
+                                               {"placement", {{"only", {deployment_}}}}});
   id_ = cell(made, "/id");
   if (cell(made, "/backend/deployment") != deployment_)
     disagree("it runs on " + cell(made, "/backend/deployment"));
@@ -131,10 +132,8 @@ std::string Trial::kill() {
 
 void Trial::run() {
   if (!take("descriptor", &Trial::look)) return;
-  // An interrupt before the id is known would leave a sandbox running until its TTL.
-  block_interrupts();
-  const bool made = take("create", &Trial::create);
   catch_interrupts();
+  const bool made = take("create", &Trial::create);
   for (const auto& [name, verb, step] :
        {std::tuple("exec", "exec", &Trial::exec), std::tuple("files", "files", &Trial::files)}) {
     if (!made)

@@ -9,6 +9,7 @@
 #include "gateway/cli/create_options.hpp"
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/pairs.hpp"
+#include "gateway/cli/patient_create.hpp"
 #include "gateway/cli/process_output.hpp"
 #include "gateway/cli/stdin_forwarder.hpp"
 #include "gateway/core/crypto.hpp"
@@ -128,9 +129,9 @@ void interruptible(Context& context, const std::function<void()>& work) {
 void run_once(Context& context, const CreateOptions& create, const ExecOptions& exec, bool keep) {
   const Client client = context.client();
   const Json body = create.body();
-  // An interrupt before the id is known would leave a sandbox running until its TTL.
-  block_interrupts();
-  const std::string id = cell(client.post("/v1/sandboxes", body), "/id");
+  std::string id;
+  interruptible(context, [&] { id = cell(create_patiently(client, body), "/id"); });
+  if (id.empty()) return;
   if (keep) {
     context.console().err << printable(id) << '\n';
     return interruptible(context, [&] { execute(context, client, id, exec); });

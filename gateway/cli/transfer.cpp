@@ -103,7 +103,7 @@ Reply Transfer::run() {
   curl_easy_setopt(curl_.get(), CURLOPT_HTTPHEADER, headers_.get());
   const CURLcode code = curl_easy_perform(curl_.get());
   if (failure_) std::rethrow_exception(failure_);
-  if (interrupted()) throw Error(ErrorCode::timeout, "interrupted");
+  if (interrupts() > call_.patience) throw Error(ErrorCode::timeout, "interrupted");
   if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
     throw Error(ErrorCode::unavailable, "cannot reach " + url_ +
                                             ": is `sandgate serve` running? Set SANDGATE_URL to "
@@ -166,7 +166,7 @@ int Transfer::on_progress(void* self, curl_off_t, curl_off_t received, curl_off_
     transfer->failure_ = std::current_exception();
     return 1;
   }
-  return interrupted() ? 1 : 0;
+  return interrupts() > transfer->call_.patience ? 1 : 0;
 }
 
 }  // namespace sandgate::cli

@@ -5,7 +5,9 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <future>
 
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/core/crypto.hpp"
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"
@@ -113,6 +115,29 @@ TEST(Streams, RunKillsWhenTheTerminalGoes) {
   });
   EXPECT_EQ(tell(server.url(), {"run", "--", "sleep", "100"}).exit_code, 128 + SIGHUP);
   EXPECT_EQ(server.requests.back().method, "DELETE");
+}
+
+TEST(Streams, AnInterruptBeforeTheIdIsKnownWaitsForIt) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target == "/v1/sandboxes") ::kill(::getpid(), SIGINT);
+    return hello(request);
+  });
+  EXPECT_EQ(tell(server.url(), {"run", "--", "true"}).exit_code, 128 + SIGINT);
+  EXPECT_EQ(server.requests.back().method, "DELETE");
+}
+
+TEST(Streams, ASecondInterruptWaitsForNothing) {
+  std::promise<void> left;
+  ScriptedServer server([&](const auto&) {
+    ::kill(::getpid(), SIGINT);
+    ::kill(::getpid(), SIGTERM);
+    left.get_future().wait();
+    return std::string();
+  });
+  const int exit_code = tell(server.url(), {"run", "--", "true"}).exit_code;
+  reset_interrupts();
+  left.set_value();
+  EXPECT_TRUE(exit_code == 128 + SIGINT || exit_code == 128 + SIGTERM) << exit_code;
 }
 
 // A program that reads all of its input and says what came first.
