@@ -18,6 +18,19 @@ void trust_named_authorities(CURL* curl) {
   if (file && !file->empty()) curl_easy_setopt(curl, CURLOPT_CAINFO, file->c_str());
 }
 
+// Whether the gateway is this machine's. A proxy would look for it on its own, and be told the key.
+bool is_of_this_machine(const std::string& url) {
+  const std::unique_ptr<CURLU, decltype(&curl_url_cleanup)> parts(curl_url(), &curl_url_cleanup);
+  char* text = nullptr;
+  if (curl_url_set(parts.get(), CURLUPART_URL, url.c_str(), CURLU_GUESS_SCHEME) != CURLUE_OK ||
+      curl_url_get(parts.get(), CURLUPART_HOST, &text, 0) != CURLUE_OK)
+    return false;
+  const std::string host = ascii_lower(text);
+  curl_free(text);
+  const bool is_number = host.find_first_not_of("0123456789.") == std::string::npos;
+  return host == "localhost" || host == "[::1]" || (is_number && host.starts_with("127."));
+}
+
 // Whether this is how a TLS port fails that is spoken to in plain text, before any answer.
 bool may_want_tls(CURLcode code) {
   return code == CURLE_RECV_ERROR || code == CURLE_GOT_NOTHING || code == CURLE_SEND_ERROR ||
@@ -71,6 +84,7 @@ Transfer::Transfer(const std::string& url, Call& call)
   curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, &Transfer::on_progress);
   curl_easy_setopt(curl, CURLOPT_XFERINFODATA, this);
   trust_named_authorities(curl);
+  if (is_of_this_machine(target)) curl_easy_setopt(curl, CURLOPT_PROXY, "");
   set_body();
   curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, call.method.c_str());
   if (!call.accept.empty()) header("Accept: " + call.accept);

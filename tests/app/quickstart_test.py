@@ -105,11 +105,12 @@ def check_fresh():
             (folder / "home" / old).mkdir(parents=True)
         for old in ("master.key", "quickstart.env", "gateway/outage.journal", "local/snapshots/sn1.img"):
             (folder / "home" / old).touch()
-        quickstart(folder, free_listen(), "--fresh", extra=OTHERS)
+        quickstart(folder, free_listen(), "--fresh", extra={**OTHERS, "no_proxy": "intranet"})
         left = sorted(str(one.relative_to(folder / "home")) for one in (folder / "home").rglob("*"))
         assert left == ["local", "local/images", "local/images/names", "notes"], left
-        told = {line.partition("=")[0] for line in (folder / "installing").read_text().splitlines()}
-        assert not told & OTHERS.keys(), told & OTHERS.keys()
+        told = dict(line.partition("=")[::2] for line in (folder / "installing").read_text().splitlines())
+        assert not told.keys() & OTHERS.keys(), told.keys() & OTHERS.keys()
+        assert told["no_proxy"] == told["NO_PROXY"] == "intranet,127.0.0.1", "a proxy is asked for this machine"
 
 
 check(0, "something else listens on 127.0.0.1:")

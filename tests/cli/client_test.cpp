@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <sstream>
 
 #include "gateway/cli/process_output.hpp"
@@ -33,6 +34,20 @@ TEST(Client, SendsKeyTenantAndBody) {
   EXPECT_EQ(server.requests[0].body, R"({"a":1})");
   EXPECT_NE(server.requests[0].head.find("Authorization: Bearer sg_key"), std::string::npos);
   EXPECT_NE(server.requests[0].head.find("X-Sandgate-Tenant: tnone"), std::string::npos);
+}
+
+TEST(Client, AsksNoProxyForThisMachine) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"id":"x"})"); });
+  const std::string port = server.url().substr(server.url().rfind(':'));
+
+  setenv("http_proxy", "http://127.0.0.1:1", 1);
+  for (const std::string host : {"http://127.0.0.1", "http://localhost", "127.0.0.1"})
+    EXPECT_EQ(Client(host + port, Secret("sg_key"), "").get("/v1/things")["id"], "x") << host;
+  setenv("http_proxy", server.url().c_str(), 1);
+  Client("http://127.gate.example", Secret("sg_key"), "").get("/v1/things");
+  unsetenv("http_proxy");
+
+  EXPECT_EQ(server.requests.back().target, "http://127.gate.example/v1/things");
 }
 
 TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
