@@ -190,8 +190,9 @@ void upload(const Context& context, const Client& client, const std::string& sou
   upload_file(context, client, source, target);
 }
 
-void download(const Context& context, const Client& client, const CopyPath& source,
+void download(const Context& context, const Client& client, CopyPath source,
               const std::string& target) {
+  if (source.path.empty()) source.path = ".";  // as a target, "ID:" is the working directory, too
   if (target == kStream) return download_stream(context, client, source);
   const Json entry = client.get(files_path(source, "/stat"));
   const bool into = target.ends_with('/') || fs::is_directory(target);

@@ -246,6 +246,15 @@ TEST(Copy, AFileOfUnknownSizeIsSentWhole) {
   EXPECT_NE(server.requests.back().body.find("Pid:"), std::string::npos);
 }
 
+TEST(Copy, WhatIsNotNamedIsTheWorkingDirectory) {
+  const std::string id = make_id("sb");
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(404, R"({"code":"not_found","detail":"no such file"})");
+  });
+  tell(server.url(), {"cp", (id + ":").c_str(), "there"});
+  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/" + id + "/files/stat?path=.");
+}
+
 TEST(Copy, AFailedDownloadToStandardOutputFails) {
   const std::string id = make_id("sb");
   ScriptedServer server([](const auto&) {
