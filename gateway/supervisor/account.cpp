@@ -19,6 +19,22 @@ SystemAccount from_passwd(const passwd& entry) {
   return {entry.pw_name, entry.pw_uid, entry.pw_gid};
 }
 
+// Whether root gave this directory to a group of ours, as volumes are given to containers. Only its
+// owner may change the mode then.
+bool is_given(int directory, const std::string& path) {
+  struct stat status {};
+  return geteuid() != 0 && fstat(directory, &status) == 0 && status.st_uid == 0 &&
+         (status.st_mode & S_IWOTH) == 0 && access(path.c_str(), R_OK | W_OK | X_OK) == 0;
+}
+
+bool set_mode(int directory, const std::string& path, mode_t mode) {
+  if (fchmod(directory, mode) == 0) return true;
+  const int reason = errno;
+  if (reason == EPERM && is_given(directory, path)) return true;
+  errno = reason;
+  return false;
+}
+
 }  // namespace
 
 std::optional<SystemAccount> find_account(const std::string& name) {
@@ -40,7 +56,7 @@ void ensure_directory(const std::string& path, const SystemAccount& owner, mode_
   const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (link == Link::refuse ? O_NOFOLLOW : 0);
   const int directory = open(path.c_str(), flags);
   // Changes go through the descriptor, so that the checked directory is the one changed.
-  const bool ok = directory >= 0 && fchmod(directory, mode) == 0 &&
+  const bool ok = directory >= 0 && set_mode(directory, path, mode) &&
                   (geteuid() != 0 || fchown(directory, owner.uid, owner.gid) == 0);
   const int reason = errno;
   if (directory >= 0) close(directory);

@@ -19,7 +19,8 @@ SystemAccount current_account();
 // What to do if the path is a symbolic link.
 enum class Link { refuse, follow };
 // Creates a directory and its parents, owned by the account with `mode`. Refuses a link by default:
-// an account that can write next to it could make root change another directory. Throws
+// an account that can write next to it could make root change another directory. Without root, one
+// that root gave to a group of this process, but not to everybody, stays as it is. Throws
 // Error(unavailable) with the path.
 void ensure_directory(const std::string& path, const SystemAccount& owner, mode_t mode,
                       Link link = Link::refuse);

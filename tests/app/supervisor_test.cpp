@@ -98,6 +98,35 @@ TEST_F(Directories, AreMadeWithTheirParents) {
   EXPECT_EQ(mode_of(place), 0700u);
 }
 
+// As a cluster does with a volume: its group is the container's, its owner root.
+TEST_F(Directories, OneThatRootGaveToTheGroupStays) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root gives directories away";
+  constexpr id_t kNobody = 65534;
+  chmod(directory.path().c_str(), 0755);
+  mkdir(elsewhere.c_str(), 0755);
+  ASSERT_EQ(chown(elsewhere.c_str(), 0, kNobody), 0);
+  const auto prepared = [&](mode_t given) {
+    chmod(elsewhere.c_str(), given);
+    const pid_t pid = fork();
+    if (pid == 0) {
+      if (!switch_to_account({"nobody", kNobody, kNobody})) _exit(2);
+      try {
+        ensure_directory(elsewhere, current_account(), 0711, Link::follow);
+        _exit(0);
+      } catch (const Error&) {
+        _exit(1);
+      }
+    }
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WEXITSTATUS(status);
+  };
+  EXPECT_EQ(prepared(02775), 0);
+  EXPECT_EQ(mode_of(elsewhere), 02775u);
+  EXPECT_EQ(prepared(02755), 1) << "it cannot be written";
+  EXPECT_EQ(prepared(02777), 1) << "everybody can write it";
+}
+
 TEST_F(Directories, ALinkIsNotFollowedUnlessAnOperatorMayHaveLaidIt) {
   mkdir(elsewhere.c_str(), 0755);
   chmod(elsewhere.c_str(), 0755);
