@@ -1,8 +1,11 @@
 #include "gateway/cli/terminal_session.hpp"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
 #include <future>
 
@@ -19,13 +22,33 @@ constexpr size_t kInputBytes = 4096;
 constexpr char kStdinChannel = 0;
 constexpr std::chrono::seconds kOpening{60};
 
+// Waits for a terminal that is slower than its program.
 void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t put = ::write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno != EINTR) return;
+    if (put < 0 && errno == EAGAIN) {
+      pollfd slow{fd, POLLOUT, 0};
+      ::poll(&slow, 1, -1);
+    } else if (put < 0 && errno != EINTR) {
+      return;
+    }
     if (put > 0) bytes.remove_prefix(static_cast<size_t>(put));
   }
 }
+
+// Keeps how standard input blocks. A terminal shares that with every program that has it: reading
+// it asynchronously makes output nonblocking, too, and whatever comes after this program.
+class KeptBlocking {
+ public:
+  KeptBlocking() : flags_(::fcntl(STDIN_FILENO, F_GETFL)) {}
+  KeptBlocking(const KeptBlocking&) = delete;
+  ~KeptBlocking() {
+    if (flags_ >= 0) ::fcntl(STDIN_FILENO, F_SETFL, flags_);
+  }
+
+ private:
+  int flags_;
+};
 
 // A terminal session on one thread: coroutines that read the socket, read the keyboard and watch
 // the window size. Each of the last two has at most one frame that is not sent yet.
@@ -165,6 +188,7 @@ int run_terminal(const Client& client, const std::string& path) {
 
 int run_terminal(asio::io_context& io, WebSocket& socket) {
   const RawTerminal raw;
+  const KeptBlocking blocking;
   return Session(io, socket).run();
 }
 

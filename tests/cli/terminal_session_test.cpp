@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -88,6 +89,55 @@ class HeldUpSocket : public WebSocket {
   std::atomic<bool> resizing_{false}, released_{false};
   std::string input_, protocol_;
 };
+
+// A socket whose program writes a lot at once, and ends.
+class FloodingSocket : public WebSocket {
+ public:
+  explicit FloodingSocket(std::string output) : output_(std::move(output)) {}
+
+  Task<std::optional<Message>> read() override {
+    co_await asio::post(asio::use_awaitable);  // input is waited for by then
+    if (!std::exchange(written_, true)) co_return Message{false, '\1' + output_};
+    co_return Message{true, R"({"type":"exit","exit_code":0})"};
+  }
+  Task<void> write(Message) override { co_return; }
+  const std::string& protocol() const override { return protocol_; }
+  Task<void> close() override { co_return; }
+
+ private:
+  std::string output_, protocol_;
+  bool written_ = false;
+};
+
+// As in a terminal, where input and output are one file, which is read without blocking.
+TEST(TerminalSession, WaitsForASlowTerminalAndLeavesItAsItWas) {
+  const std::string output(4u << 20, 'x');
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+  const int input_before = ::dup(STDIN_FILENO), output_before = ::dup(STDOUT_FILENO);
+  ::dup2(ends[0], STDIN_FILENO);
+  ::dup2(ends[0], STDOUT_FILENO);
+  size_t shown = 0;
+  std::thread user([&] {
+    char piece[1000];
+    for (ssize_t got; (got = ::read(ends[1], piece, sizeof piece)) > 0;)
+      shown += static_cast<size_t>(got);
+  });
+
+  asio::io_context io;
+  FloodingSocket socket(output);
+  const int exit_code = run_terminal(io, socket);
+
+  ::dup2(input_before, STDIN_FILENO);
+  ::dup2(output_before, STDOUT_FILENO);
+  const int flags = ::fcntl(ends[0], F_GETFL);
+  for (const int done : {input_before, output_before, ends[0]}) ::close(done);
+  user.join();
+  ::close(ends[1]);
+  EXPECT_EQ(exit_code, 0);
+  EXPECT_EQ(shown, output.size());
+  EXPECT_EQ(flags & O_NONBLOCK, 0);
+}
 
 // Writes what the other end takes, until it takes nothing for a while or has taken it all. Returns
 // how much that was.
