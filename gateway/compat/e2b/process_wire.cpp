@@ -1,6 +1,9 @@
 #include "gateway/compat/e2b/process_wire.hpp"
 
+#include <algorithm>
+#include <cctype>
 #include <csignal>
+#include <cstring>
 
 #include "gateway/api/exec_request.hpp"
 #include "gateway/compat/e2b/account.hpp"
@@ -33,9 +36,19 @@ void read_program(const Json& config, Command& command) {
   problems.throw_if_any();
 }
 
+// "SIGKILL" as E2B says it: "killed".
+std::string described(const std::string& signal) {
+  const auto number = api::signal_from(signal);
+  const char* words = number ? sigdescr_np(*number) : nullptr;
+  if (!words) return signal;
+  std::string text = words;
+  std::ranges::transform(text, text.begin(), [](char c) { return std::tolower(c); });
+  return text;
+}
+
 std::string status_of(const ProcessExit& exit) {
   return exit.signal.empty() ? "exit status " + std::to_string(exit.exit_code)
-                             : "signal: " + exit.signal;
+                             : "signal: " + described(exit.signal);
 }
 
 }  // namespace
@@ -115,7 +128,8 @@ Json end_event(const ProcessExit& exit) {
   Json end{{"exitCode", exit.signal.empty() ? exit.exit_code : -1},
            {"exited", exit.signal.empty()},
            {"status", status_of(exit)}};
-  if (!exit.signal.empty()) end["error"] = status_of(exit);
+  // JavaScript clients show nothing else of a program that failed.
+  if (!exit.signal.empty() || exit.exit_code != 0) end["error"] = status_of(exit);
   return wrapped("end", std::move(end));
 }
 

@@ -14,7 +14,7 @@ try {
   assert.deepEqual([both.exitCode, both.stdout, both.stderr], [0, 'out\n/home/user\nuser\n', 'err\n'])
   assert.deepEqual(seen, { out: both.stdout, err: 'err\n' })
   await assert.rejects(box.commands.run('exit 7'), (error) =>
-    error instanceof CommandExitError && error.exitCode === 7)
+    error instanceof CommandExitError && error.exitCode === 7 && error.message === 'exit status 7')
   const given = await box.commands.run('echo $A; pwd', { envs: { A: 'b c' }, cwd: '/tmp' })
   assert.equal(given.stdout, 'b c\n/tmp\n')
   const inside = await box.commands.run('echo "$E2B_SANDBOX|$E2B_SANDBOX_ID|$E2B_TEMPLATE_ID"')
@@ -47,7 +47,8 @@ try {
   await box.commands.closeStdin(sleeper.pid)
   assert.equal(await sleeper.kill(), true)
   await assert.rejects(box.commands.sendStdin(sleeper.pid, 'x'), NotFoundError)
-  await assert.rejects(sleeper.wait(), CommandExitError)
+  await assert.rejects(sleeper.wait(), (error) =>
+    error instanceof CommandExitError && error.message === 'signal: killed')
   assert.equal(await box.commands.kill(sleeper.pid), false)
   assert.equal(await box.commands.kill(999_999_999), false)
 

@@ -82,10 +82,13 @@ TEST(ProcessWire, TellsHowAProcessEnded) {
   const Json left = end_event({.exit_code = 3});
   EXPECT_EQ(left["event"]["end"]["exitCode"], 3);
   EXPECT_EQ(left["event"]["end"]["exited"], true);
-  EXPECT_FALSE(left["event"]["end"].contains("error"));
+  EXPECT_EQ(left["event"]["end"]["error"], "exit status 3");
+  EXPECT_FALSE(end_event({.exit_code = 0})["event"]["end"].contains("error"));
   const Json killed = end_event({.exit_code = 137, .signal = "SIGKILL"});
   EXPECT_EQ(killed["event"]["end"]["exitCode"], -1);
-  EXPECT_EQ(killed["event"]["end"]["error"], "signal: SIGKILL");
+  EXPECT_EQ(killed["event"]["end"]["error"], "signal: killed");
+  const Json unknown = end_event({.exit_code = 1, .signal = "SIGNEW"});
+  EXPECT_EQ(unknown["event"]["end"]["status"], "signal: SIGNEW");
 }
 
 TEST(ProcessWire, CarriesOutputAsBase64) {
