@@ -18,6 +18,7 @@ constexpr size_t kHeadSize = 5;
 constexpr size_t kMessagesATurn = 64;
 constexpr size_t kPiece = 64 << 10;
 constexpr int64_t kLongestMs = 9'999'999'999;  // ten digits, the protocol's limit
+constexpr int64_t kForTheAnswerMs = 50;
 
 std::string_view media_type(const http::Request& request) {
   const std::string_view type = request.headers.find("Content-Type").value_or("");
@@ -164,8 +165,10 @@ Task<std::optional<Json>> MessageSource::next() {
   co_return message;
 }
 
+// Some clients count as well, and fail with an error of their HTTP library when they are first.
 std::chrono::milliseconds timeout_of(const http::Request& request) {
-  return std::chrono::milliseconds(header_number(request, "Connect-Timeout-Ms").value_or(0));
+  const int64_t limit = header_number(request, "Connect-Timeout-Ms").value_or(0);
+  return std::chrono::milliseconds(limit - std::min(limit / 20, kForTheAnswerMs));
 }
 
 std::chrono::milliseconds ping_interval_of(const http::Request& request) {

@@ -6,7 +6,7 @@ import sys
 
 import world
 
-PACKAGE = "e2b==2.63.0"
+PACKAGE, OLDER = "e2b==2.63.0", "e2b==2.25.0"
 
 SCRIPT = '''
 import os
@@ -71,15 +71,36 @@ assert not box.is_running() and not Sandbox.kill(box.sandbox_id)
 print("the client is content")
 '''
 
+# This version counts the time itself as well, and fails with httpcore.ReadTimeout when it is first.
+OLDER_SCRIPT = '''
+from e2b import Sandbox, TimeoutException
+
+box = Sandbox.create(timeout=120)
+try:
+    for _ in range(12):
+        try:
+            box.commands.run("sleep 600", timeout=1)
+        except TimeoutException:
+            continue
+        raise AssertionError("the command was not ended")
+finally:
+    box.kill()
+print("the older client is content")
+'''
+
 
 def main():
     world.need_root()
-    python = world.twin.pip_package(PACKAGE) + "/python"
+    clients = [(world.twin.pip_package(package) + "/python", script)
+               for package, script in ((PACKAGE, SCRIPT), (OLDER, OLDER_SCRIPT))]
     with world.World() as here:
-        done = subprocess.run([python, "-c", SCRIPT], timeout=200, env={**os.environ, **here.environment()})
-        if done.returncode:
-            print(here.server.log()[-3000:])
-    return done.returncode
+        environment = {**os.environ, **here.environment()}
+        for python, script in clients:
+            done = subprocess.run([python, "-c", script], timeout=200, env=environment)
+            if done.returncode:
+                print(here.server.log()[-3000:])
+                return 1
+    return 0
 
 
 if __name__ == "__main__":
