@@ -146,7 +146,10 @@ Task<void> Handlers::take_notification(const Session& session, const Message& me
 Task<http::Response> Handlers::remove(http::Request& request) {
   check_origin(request.headers, settings_.origins);
   check_version(request.headers);
-  co_await sessions_.end(request);
+  const SessionId session = co_await sessions_.end(request);
+  // Nobody waits for what is still under way.
+  co_await running_.cancel_all(session);
+  co_await sessions_.end_sandbox(session);
   co_return http::Response::empty(204);
 }
 

@@ -7,7 +7,8 @@ namespace {
 
 constexpr const char* kCancelled = "mcp_cancelled";
 
-// Also the payload of a notification. The id as JSON, because 1 and "1" are two ids.
+// Also the payload of a notification. The id as JSON, because 1 and "1" are two ids. A session
+// alone stands for all its calls.
 std::string name_of(const SessionId& session, const Json& id) {
   return session.value + " " + id.dump();
 }
@@ -52,7 +53,15 @@ Task<std::optional<Json>> RunningCalls::run(SessionId session, Json id, Task<Jso
 
 Task<void> RunningCalls::cancel(SessionId session, Json id) {
   std::string name = name_of(session, id);
-  if (cancel_here(name)) co_return;
+  if (!cancel_here(name)) co_await tell_others(std::move(name));
+}
+
+Task<void> RunningCalls::cancel_all(SessionId session) {
+  cancel_here(session.value);
+  return tell_others(std::move(session.value));
+}
+
+Task<void> RunningCalls::tell_others(std::string name) {
   auto tell = [name = std::move(name)](pqxx::work& tx) {
     tx.exec_params("SELECT pg_notify($1, $2)", kCancelled, name);
   };
@@ -60,10 +69,16 @@ Task<void> RunningCalls::cancel(SessionId session, Json id) {
 }
 
 bool RunningCalls::cancel_here(const std::string& name) {
+  const bool all = name.find(' ') == std::string::npos;
+  const std::string prefix = name + " ";
+  const auto is_meant = [&](const std::string& one) {
+    return all ? one.starts_with(prefix) : one == name;
+  };
   const std::lock_guard lock(mutex_);
-  const auto [begin, end] = running_.equal_range(name);
-  for (auto at = begin; at != end; ++at) at->second->set();
-  return begin != end;
+  const auto begin = running_.lower_bound(all ? prefix : name);
+  auto at = begin;
+  for (; at != running_.end() && is_meant(at->first); ++at) at->second->set();
+  return at != begin;
 }
 
 }  // namespace sandgate::compat::mcp

@@ -23,11 +23,15 @@ class RunningCalls {
   Task<std::optional<Json>> run(SessionId session, Json id, Task<Json> call);
   // Cancels the call on the gateway where it runs. One that is unknown is ignored: it has ended.
   Task<void> cancel(SessionId session, Json id);
+  // Cancels the session's calls on all gateways.
+  Task<void> cancel_all(SessionId session);
 
  private:
   class Entry;
-  // Returns whether the call runs here. Thread-safe.
+  // Cancels a call, or all calls of the session if that is all that the name has. Returns whether
+  // there was one here. Thread-safe.
   bool cancel_here(const std::string& name);
+  Task<void> tell_others(std::string name);
 
   Database& database_;
   std::mutex mutex_;

@@ -113,8 +113,8 @@ Task<void> Sessions::end_sandboxes(std::vector<Leftover> left) {
 }
 
 // The row is ended first, so that a later sweep finds sandboxes that could not be ended.
-Task<void> Sessions::end(const http::Request& request) {
-  const SessionId id = id_of(request);
+Task<SessionId> Sessions::end(const http::Request& request) {
+  SessionId id = id_of(request);
   auto work = [id, tenant = request.tenant(), key = request.caller.key_id](pqxx::work& tx) {
     const auto ended = tx.exec_params(
         "UPDATE mcp_session SET ended_at = now() WHERE id = $1 AND tenant = $2 AND key = $3"
@@ -124,7 +124,11 @@ Task<void> Sessions::end(const http::Request& request) {
   };
   const bool ended = co_await database_.run(std::move(work));
   if (!ended) throw no_session();
-  auto read = [id](pqxx::work& tx) { return leftovers_of(tx, id.value); };
+  co_return id;
+}
+
+Task<void> Sessions::end_sandbox(SessionId session) {
+  auto read = [session](pqxx::work& tx) { return leftovers_of(tx, session.value); };
   auto left = co_await database_.run(std::move(read));
   co_await end_sandboxes(std::move(left));
 }

@@ -38,8 +38,10 @@ class Sessions {
   // without the header, Error(not_found) if the session is unknown, has ended or belongs to another
   // key.
   Task<Session> find(const http::Request& request);
-  // Ends the session and its sandbox. Throws as find() does.
-  Task<void> end(const http::Request& request);
+  // Ends the session, but not its sandbox yet. Throws as find() does.
+  Task<SessionId> end(const http::Request& request);
+  // Ends the sandbox of a session that has ended. If it fails, sweep() does it.
+  Task<void> end_sandbox(SessionId session);
   // Ends unused sessions and sandboxes of ended sessions; deletes sessions that ended an hour ago.
   Task<void> sweep();
 

@@ -32,10 +32,11 @@ Task<Json> call_of(std::shared_ptr<bool> ended, seconds time) {
   co_return Json("done");
 }
 
-// Cancels a call of another id again and again until the main task ends.
+// Cancels the call of that id, or all calls of the session if there is none, again and again until
+// the main task ends.
 Task<void> cancel_often(RunningCalls& calls, SessionId session, Json id) {
   for (;;) {
-    auto cancelling = calls.cancel(session, id);
+    auto cancelling = id.is_null() ? calls.cancel_all(session) : calls.cancel(session, id);
     co_await std::move(cancelling);
     co_await sleep_for(milliseconds(50));
   }
@@ -72,6 +73,15 @@ TEST_F(McpRunningCallsTest, AreCancelledThroughAnotherGateway) {
   here.notifications.start();
   EXPECT_EQ(result(7, there.calls, session, 7, kLong), std::nullopt);
   EXPECT_FALSE(*ended);
+}
+
+TEST_F(McpRunningCallsTest, EndWithTheirSession) {
+  here.notifications.start();
+  for (RunningCalls* where : {&here.calls, &there.calls}) {
+    EXPECT_EQ(result(7, *where, session, nullptr, kLong), std::nullopt);
+    EXPECT_FALSE(*ended);
+  }
+  EXPECT_EQ(result(7, here.calls, SessionId::make(), nullptr), Json("done"));
 }
 
 TEST_F(McpRunningCallsTest, EndAsTheirTaskDoes) {

@@ -27,7 +27,8 @@ struct McpSessionsTest : testing::Test {
   }
   void end(const std::string& id) {
     const auto from = request(id);
-    run(sessions.end(from));
+    const SessionId ended = run(sessions.end(from));
+    run(sessions.end_sandbox(ended));
   }
   SandboxRecord own_sandbox(const std::string& session) {
     CreateOrder order = world.order();

@@ -244,6 +244,21 @@ def test_a_cancelled_call_ends_without_an_answer():
     assert call(world.owner, session, "run_command", command="echo on", sandbox_id=box)["structuredContent"]["stdout"]
 
 
+def test_the_end_of_a_session_ends_its_calls():
+    world = World()
+    session, _ = begin(world.owner)
+    neighbour, _ = begin(world.owner)
+    boxes = [call(world.owner, session, "sandbox_create", profile="test")["structuredContent"]["sandbox_id"] for _ in "12"]
+    calls = [RunningCall(world.owner, session, boxes[0], 1), RunningCall(world.owner, session, boxes[0], 2, progressToken=1)]
+    other = RunningCall(world.owner, neighbour, boxes[1], 1)
+    assert world.owner.call("DELETE", "/mcp", headers={"Mcp-Session-Id": session}).status == 204
+    for one in calls:
+        one.ended_unanswered()
+    assert other.thread.is_alive() and other.runs(), "another session's call was ended"
+    assert world.owner.call("DELETE", "/mcp", headers={"Mcp-Session-Id": neighbour}).status == 204
+    other.ended_unanswered()
+
+
 def test_a_sandbox_lives_while_its_session_is_used():
     with Server(settings={"mcp.profile": "short"}) as server:
         # It would end before its third use.
