@@ -14,7 +14,8 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-// Default timeouts in seconds of the older and the newer version of the API.
+// Default timeouts in seconds of the older and the newer version of the API, where the profile
+// allows so much: who names no time must not be told that it is too long.
 constexpr int64_t kOldTimeout = 15, kTimeout = 300;
 constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
 constexpr int64_t kMostForks = 100;
@@ -31,12 +32,12 @@ http::Request with_body(const http::Request& request, const Json& body) {
 
 // Reads the one relevant member, in seconds. Other members are ignored, since they only describe
 // the default behaviour.
-int64_t seconds_of(const Json& body, std::string_view name, int64_t least, int64_t fallback) {
+std::optional<int64_t> seconds_of(const Json& body, std::string_view name, int64_t least) {
   Problems problems;
   ObjectReader reader(body, problems);
   const auto seconds = reader.integer(name, least, kMaxSeconds);
   problems.throw_if_any();
-  return seconds.value_or(fallback);
+  return seconds;
 }
 
 // To E2B, null is a body without members.
@@ -85,10 +86,12 @@ Task<std::shared_ptr<const Profile>> Control::profile_for(const http::Request& r
 }
 
 Task<http::Response> Control::create(http::Request& request) {
-  CreateRequest create =
-      create_request_from(request.json(), is_new(request) ? kTimeout : kOldTimeout);
+  CreateRequest create = create_request_from(request.json());
   const auto profile = co_await profile_for(request, create);
   check_profile_allows(*profile, create);
+  const int64_t usual = is_new(request) ? kTimeout : kOldTimeout;
+  create.body["ttl_seconds"] =
+      create.timeout.value_or(std::min<int64_t>(usual, most_ttl(*profile).count()));
   http::Request inner = with_body(request, create.body);
   const http::Response made = co_await parts_.sandboxes.create(inner);
   const Json document = Json::parse(std::get<std::string>(made.body));
@@ -167,15 +170,15 @@ Task<void> Control::check_awake(const http::Request& request) {
 }
 
 Task<http::Response> Control::set_timeout(http::Request& request) {
-  const int64_t seconds = seconds_of(request.json(), "timeout", 0, kTimeout);
+  const int64_t seconds = seconds_of(request.json(), "timeout", 0).value_or(kTimeout);
   co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/false);
   co_return http::Response::empty(204);
 }
 
 Task<http::Response> Control::refresh(http::Request& request) {
-  const int64_t asked = seconds_of(body_of(request), "duration", 0, kLeastRefresh);
-  const int64_t seconds = std::clamp(asked, kLeastRefresh, kMostRefresh);
+  const auto asked = seconds_of(body_of(request), "duration", 0);
+  const int64_t seconds = std::clamp(asked.value_or(0), kLeastRefresh, kMostRefresh);
   co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
   co_return http::Response::empty(204);
@@ -208,16 +211,17 @@ Task<void> Control::wake(const http::Request& request, int64_t seconds) {
 }
 
 Task<http::Response> Control::resume(http::Request& request) {
-  const int64_t seconds = seconds_of(body_of(request), "timeout", 0, kOldTimeout);
+  const auto asked = seconds_of(body_of(request), "timeout", 0);
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::running) throw wrong_state(record);
-  co_await wake(request, seconds);
+  co_await wake(request, asked.value_or(std::min(kOldTimeout, record.max_ttl_seconds)));
   co_return co_await answer(request, 201);
 }
 
 Task<http::Response> Control::connect(http::Request& request) {
-  const int64_t seconds = seconds_of(body_of(request), "timeout", 0, kTimeout);
+  const auto asked = seconds_of(body_of(request), "timeout", 0);
   const SandboxRecord record = co_await shown(request);
+  const int64_t seconds = asked.value_or(std::min(kTimeout, record.max_ttl_seconds));
   const bool runs = record.state == SandboxState::running;
   if (runs)
     co_await extend(request, seconds, /*only_longer=*/true);
@@ -257,10 +261,11 @@ Task<Json> Control::take_over(http::Request request, Json copy, int64_t seconds,
 Task<http::Response> Control::fork(http::Request& request) {
   const Json body = body_of(request);
   DocumentReader reader(body);
-  const int64_t seconds = reader.integer("timeout", 1, kMaxSeconds).value_or(kTimeout);
+  const auto asked = reader.integer("timeout", 1, kMaxSeconds);
   const int64_t count = reader.integer("count", 1, kMostForks).value_or(1);
   reader.finish_or_throw();
   const SandboxRecord source = co_await shown(request);
+  const int64_t seconds = asked.value_or(std::min(kTimeout, source.max_ttl_seconds));
   check_time(source, seconds);
   // Read before the fork, which would leave copies behind that nobody knows if this failed.
   const auto every = co_await parts_.ports.find(source.id, ports::kEveryPort);

@@ -35,8 +35,8 @@ void read_network(ObjectReader& parent, Problems& problems, CreateRequest& reque
       reader.problem(name, "is not offered here");
 }
 
-void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request, int64_t timeout) {
-  request.body["ttl_seconds"] = reader.integer("timeout", 1, kMaxSeconds).value_or(timeout);
+void read_life(ObjectReader& reader, Problems& problems, CreateRequest& request) {
+  request.timeout = reader.integer("timeout", 1, kMaxSeconds);
   request.auto_pause = reader.boolean("autoPause");
   if (reader.boolean("autoPauseMemory") == false)
     reader.problem("autoPauseMemory", "what a pause keeps is decided by the backend");
@@ -54,12 +54,12 @@ std::string profile_reference(std::string name) {
   return name;
 }
 
-CreateRequest create_request_from(const Json& body, int64_t default_timeout) {
+CreateRequest create_request_from(const Json& body) {
   DocumentReader reader(body);
   if (!body.is_object()) reader.problems().throw_if_any();
   CreateRequest request;
   read_template(reader, request);
-  read_life(reader, reader.problems(), request, default_timeout);
+  read_life(reader, reader.problems(), request);
   read_network(reader, reader.problems(), request);
   // Every sandbox requires a token, so `secure` makes no difference.
   reader.boolean("secure");

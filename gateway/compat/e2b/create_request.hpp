@@ -13,7 +13,8 @@ namespace sandgate::compat::e2b {
 struct CreateRequest {
   std::string profile;  // a reference; empty if the template is a snapshot
   std::optional<SnapshotId> snapshot;
-  Json body = Json::object();  // for POST /v1/sandboxes, without profile and snapshot
+  Json body = Json::object();  // for POST /v1/sandboxes, without profile, snapshot and time
+  std::optional<int64_t> timeout;  // seconds to live, if the client asked for some
   std::optional<bool> auto_pause, auto_resume;
   bool public_ports = true;
 };
@@ -22,7 +23,7 @@ struct CreateRequest {
 std::string profile_reference(std::string name);
 
 // Throws Error(invalid), with paths in the client's body, for anything that cannot be honoured.
-CreateRequest create_request_from(const Json& body, int64_t default_timeout);
+CreateRequest create_request_from(const Json& body);
 
 // Throws Error(invalid) if the client asks for something else than the profile says.
 void check_profile_allows(const Profile& profile, const CreateRequest& request);

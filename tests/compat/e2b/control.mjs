@@ -31,6 +31,17 @@ try {
   assert.deepEqual(seen.map((one) => one.sandboxId).sort(), [box.sandboxId, second.sandboxId].sort())
   assert.equal(await second.kill(), true)
 
+  // Who names no time gets what the profile allows.
+  const brief = await Sandbox.create('brief')
+  const rest = async () => (await brief.getInfo()).endAt - Date.now()
+  assert.ok(await rest() > 50_000 && await rest() < 61_000)
+  await brief.connect()
+  await brief.pause().then(() => brief.connect(), (error) => console.log('pause: ' + error.message))
+  assert.ok(await rest() > 50_000 && await rest() < 61_000)
+  await assert.rejects(brief.connect({ timeoutMs: 61_000 }), /400.*timeout.*60/)
+  await assert.rejects(Sandbox.create('brief', { timeoutMs: 61_000 }), /400.*timeout.*60/)
+  assert.equal(await brief.kill(), true)
+
   await box.setTimeout(120_000)
   assert.ok((await box.getInfo()).endAt - Date.now() > 100_000)
   // A connection makes the time longer, never shorter.

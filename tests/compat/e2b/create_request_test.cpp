@@ -9,7 +9,7 @@ namespace {
 
 std::string refused(const char* text) {
   try {
-    create_request_from(Json::parse(text), 300);
+    create_request_from(Json::parse(text));
   } catch (const Error& error) {
     return error.fields.empty() ? "" : error.fields.front().path;
   }
@@ -19,23 +19,24 @@ std::string refused(const char* text) {
 TEST(CreateRequest, SpeaksOurWords) {
   const auto made = create_request_from(
       Json::parse(R"({"templateID":"base:stable","timeout":60,"metadata":{"a":"b"},"secure":true,
-        "envVars":{"X":"1"},"allow_internet_access":false,"autoPause":false,"mcp":null})"),
-      300);
+        "envVars":{"X":"1"},"allow_internet_access":false,"autoPause":false,"mcp":null})"));
   EXPECT_EQ(made.profile, "base@stable");
-  EXPECT_EQ(made.body, Json::parse(R"({"ttl_seconds":60,"metadata":{"a":"b"},"env":{"X":"1"},
+  EXPECT_EQ(made.body, Json::parse(R"({"metadata":{"a":"b"},"env":{"X":"1"},
     "network":{"default":"deny"}})"));
+  EXPECT_EQ(made.timeout, 60);
   EXPECT_EQ(made.auto_pause, false);
   EXPECT_TRUE(made.public_ports);
 }
 
-TEST(CreateRequest, HasTheServersDefaults) {
-  const auto made = create_request_from(Json::parse(R"({"templateID":"base"})"), 300);
-  EXPECT_EQ(made.body, Json::parse(R"({"ttl_seconds":300})"));
+TEST(CreateRequest, AsksForNothingMoreThanTheClientDoes) {
+  const auto made = create_request_from(Json::parse(R"({"templateID":"base","timeout":null})"));
+  EXPECT_EQ(made.body, Json::object());
+  EXPECT_EQ(made.timeout, std::nullopt);
 }
 
 TEST(CreateRequest, KnowsASnapshotByItsForm) {
   const SnapshotId id = SnapshotId::make();
-  const auto made = create_request_from({{"templateID", id.value}}, 300);
+  const auto made = create_request_from({{"templateID", id.value}});
   EXPECT_EQ(made.snapshot, id);
 }
 
@@ -58,8 +59,7 @@ TEST(CreateRequest, RefusesWhatItCannotHonour) {
 TEST(CreateRequest, NarrowsTheWayOut) {
   const auto made =
       create_request_from(Json::parse(R"({"templateID":"base","network":{"allowPublicTraffic":false,
-        "denyOut":["0.0.0.0/0"],"allowOut":["example.com"]}})"),
-                          300);
+        "denyOut":["0.0.0.0/0"],"allowOut":["example.com"]}})"));
   EXPECT_EQ(made.body["network"],
             Json::parse(R"({"default":"deny","allow":["example.com:80","example.com:443"]})"));
   EXPECT_FALSE(made.public_ports);
@@ -69,7 +69,7 @@ TEST(CreateRequest, LeavesTheEndToTheProfile) {
   Profile kills, pauses;
   pauses.on_expiry = EndAction::pause;
   pauses.auto_resume = true;
-  const auto asks = [](const char* text) { return create_request_from(Json::parse(text), 300); };
+  const auto asks = [](const char* text) { return create_request_from(Json::parse(text)); };
   const auto pausing = asks(R"({"templateID":"b","autoPause":true,"autoResume":{"enabled":true}})");
   EXPECT_NO_THROW(check_profile_allows(pauses, pausing));
   EXPECT_THROW(check_profile_allows(kills, pausing), Error);
