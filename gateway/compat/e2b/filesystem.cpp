@@ -67,12 +67,9 @@ Task<http::Response> Filesystem::stat(http::Request& request) {
 Task<http::Response> Filesystem::make_directory(http::Request& request) {
   const std::string path = path_member(message_of(request), "path");
   const OpenSandbox box = co_await open(request, Verb::files);
-  auto looking = box.provider->stat(box.backend_id, path);
-  const auto there = co_await attempt(std::move(looking));
-  if (const auto* entry = std::get_if<FileEntry>(&there)) {
-    if (entry->type == FileType::directory) co_return exists_already();
-    throw Error::invalid("/path", "exists and is not a directory");
-  }
+  const auto there = co_await target_of(box, path);
+  if (there && there->type == FileType::directory) co_return exists_already();
+  if (there) throw Error::invalid("/path", "exists and is not a directory");
   const FileEntry made = co_await box.provider->make_directory(box.backend_id, path);
   co_return co_await entry_answer(box, made);
 }

@@ -58,4 +58,16 @@ Task<std::vector<std::optional<LinkTarget>>> link_targets(const OpenSandbox& box
   co_return ends;
 }
 
+Task<std::optional<LinkTarget>> target_of(const OpenSandbox& box, std::string path) {
+  auto looking = box.provider->stat(box.backend_id, std::move(path));
+  const auto outcome = co_await attempt(std::move(looking));
+  const auto* error = std::get_if<Error>(&outcome);
+  if (error && error->code == ErrorCode::not_found) co_return std::nullopt;
+  if (error) throw *error;
+  const std::vector<FileEntry> alone{std::get<FileEntry>(outcome)};
+  const auto ends = co_await link_targets(box, alone);
+  if (ends.front()) co_return ends.front();
+  co_return LinkTarget{.path = alone[0].path, .type = alone[0].type, .mode = alone[0].mode};
+}
+
 }  // namespace sandgate::compat::e2b

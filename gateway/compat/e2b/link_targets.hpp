@@ -13,5 +13,8 @@ namespace sandgate::compat::e2b {
 constexpr size_t kMostLinks = 100;
 Task<std::vector<std::optional<LinkTarget>>> link_targets(const OpenSandbox& box,
                                                           const std::vector<FileEntry>& entries);
+// What the path leads to; its type is `other` if that is a link without an end. Empty if there is
+// nothing.
+Task<std::optional<LinkTarget>> target_of(const OpenSandbox& box, std::string path);
 
 }  // namespace sandgate::compat::e2b

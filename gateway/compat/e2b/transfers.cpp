@@ -4,6 +4,7 @@
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/file_wire.hpp"
+#include "gateway/compat/e2b/link_targets.hpp"
 #include "gateway/compat/e2b/multipart.hpp"
 #include "gateway/core/field_text.hpp"
 
@@ -29,11 +30,9 @@ void check_upload(const http::Request& request) {
       throw Error(ErrorCode::invalid, "files have no metadata here");
 }
 
-// An existing file keeps its permissions.
+// An existing file keeps its permissions, also if a link leads to it.
 Task<Json> write_one(const OpenSandbox& box, std::string path, ByteSource& bytes) {
-  auto looking = box.provider->stat(box.backend_id, path);
-  const auto there = co_await attempt(std::move(looking));
-  const auto* before = std::get_if<FileEntry>(&there);
+  const auto before = co_await target_of(box, path);
   const bool file = before && before->type == FileType::file;
   const uint32_t mode = file ? before->mode & 0777 : kNewFile;
   const FileEntry entry = co_await box.provider->write_file(box.backend_id, path, mode, bytes);

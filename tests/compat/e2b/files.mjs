@@ -58,6 +58,10 @@ try {
     assert.deepEqual([link.symlinkTarget, link.type], ['/home/user/folder/moved', FileType.FILE])
     assert.equal(link.permissions, 'Lrwxrwxrwx')
   }
+  assert.equal(await files.makeDir('way'), false)
+  await box.commands.run('chmod 600 folder/moved')
+  await files.write('again', 'moved')
+  assert.deepEqual([(await files.getInfo('folder/moved')).mode, await files.read('link')], [0o600, 'moved'])
   const types = Object.fromEntries((await files.list('.')).map((one) => [one.name, one.type]))
   assert.deepEqual([types.link, types.way, types.folder], [FileType.FILE, FileType.DIR, FileType.DIR])
   assert.equal((await files.getInfo('dangling')).symlinkTarget, '/home/user/dangling')

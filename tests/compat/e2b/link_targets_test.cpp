@@ -42,6 +42,10 @@ struct LinkTargetsTest : testing::Test {
     const OpenSandbox box{.provider = tree};
     return test::run(link_targets(box, entries));
   }
+  std::optional<LinkTarget> target_at(std::string path) {
+    const OpenSandbox box{.provider = tree};
+    return test::run(target_of(box, std::move(path)));
+  }
 
   const std::shared_ptr<Tree> tree = std::make_shared<Tree>();
 };
@@ -87,8 +91,23 @@ TEST_F(LinkTargetsTest, AreAskedForWithinBounds) {
   EXPECT_EQ(entry_json(many[kMostLinks], ends[kMostLinks])["type"], "FILE_TYPE_SYMLINK");
 }
 
+TEST_F(LinkTargetsTest, OfAPathAreWhatIsThere) {
+  tree->files = {{.path = "/f", .type = FileType::file, .mode = 0600},
+                 link_to("/l", "f"),
+                 link_to("/lost", "nowhere")};
+  for (const char* path : {"/f", "/l"}) {
+    const auto end = target_at(path);
+    ASSERT_TRUE(end) << path;
+    EXPECT_EQ(end->type, FileType::file) << path;
+    EXPECT_EQ(end->mode, 0600u) << path;
+  }
+  EXPECT_EQ(target_at("/lost")->type, FileType::other);
+  EXPECT_FALSE(target_at("/nothing"));
+}
+
 TEST_F(LinkTargetsTest, AreNotGuessedWhenTheBackendFails) {
   tree->failure = Error(ErrorCode::unavailable, "it is away");
+  EXPECT_EQ(test::code_of([&] { target_at("/f"); }), ErrorCode::unavailable);
   const auto code = test::code_of([&] { ends_of({link_to("/l", "f")}); });
   EXPECT_EQ(code, ErrorCode::unavailable);
 }
