@@ -18,6 +18,7 @@ class Authority {
 
   const std::string& certificate_pem() const { return certificate_pem_; }
   // Returns a TLS server context with a certificate for exactly `host`, cached for the next call.
+  // It keeps nothing of a connection that has ended.
   // Throws Error(internal), also beyond 64 cached hosts.
   boost::asio::ssl::context& context_for(const std::string& host);
   // Drops the contexts of other hosts; connections that use one continue.
