@@ -31,7 +31,8 @@ void FairResolver::start_waiting() {
 bool FairResolver::may_start(const Queue& queue) const {
   if (queue.waiting.empty() || queue.running >= limits_.of_sandbox) return false;
   const auto tenant = tenants_.find(queue.tenant);
-  return tenant == tenants_.end() || tenant->second < limits_.of_tenant;
+  const size_t held = tenant == tenants_.end() ? 0 : tenant->second;
+  return held + running_ < limits_.threads;
 }
 
 FairResolver::Queues::iterator FairResolver::next_queue() {

@@ -13,15 +13,15 @@ namespace sandgate::egress {
 using Addresses = HostAddresses;
 
 // Queue of name lookups for all sandboxes, run on a thread pool. A lookup blocks its thread, cannot
-// be cancelled, and the owner of the looked-up name can make it slow. So threads per sandbox and
-// per tenant are limited, sandboxes take turns, and callers wait at most `timeout`. To be used on
-// the loop's thread only.
+// be cancelled, and the owner of the looked-up name can make it slow. So threads per sandbox are
+// limited, a tenant's lookups may hold at most as many as remain free, sandboxes take turns, and
+// callers wait at most `timeout`. To be used on the loop's thread only.
 class FairResolver {
  public:
   // Called on the threads; as host_addresses().
   using Find = std::function<std::optional<Addresses>(const std::string& name)>;
   struct Limits {
-    size_t threads = 64, of_tenant = 32, of_sandbox = 4;
+    size_t threads = 64, of_sandbox = 4;
     std::chrono::milliseconds timeout{10'000};
   };
   struct Requester {
