@@ -22,8 +22,10 @@ bool is_hop_by_hop(const std::string& lower_name, const ConnectionNames& connect
 }
 
 // What asks for an answer in which a secret's value would not be seen: encoded, or a part of it.
+// Some servers still take Request-Range, the name before there was a standard, for Range.
 bool hides_the_answer(std::string_view lower_name) {
-  constexpr std::array kNames{"accept-encoding", "range", "if-range", "sec-websocket-extensions"};
+  constexpr std::array kNames{"accept-encoding", "range", "if-range",
+                              "request-range",   "a-im",  "sec-websocket-extensions"};
   return std::ranges::find(kNames, lower_name) != kNames.end();
 }
 

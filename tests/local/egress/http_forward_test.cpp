@@ -80,10 +80,12 @@ class HttpForwardTest : public ::testing::Test {
   }
   // Forwards a request without a body, which the host answers with all that it says.
   void ask(bool upgrade, std::string answer, Redactor redactor = Redactor()) {
-    RequestHead head{
-        .method = "GET",
-        .target = "/",
-        .fields = {{"Host", "a.example"}, {"Sec-WebSocket-Extensions", "permessage-deflate"}}};
+    RequestHead head{.method = "GET",
+                     .target = "/",
+                     .fields = {{"Host", "a.example"},
+                                {"Sec-WebSocket-Extensions", "permessage-deflate"},
+                                {"Request-Range", "bytes=0-3"},
+                                {"A-IM", "range"}}};
     head.upgrade = upgrade;
     exchange(
         std::move(head), std::move(redactor), [&] { return talk("", "", false); },
@@ -291,7 +293,14 @@ TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedFurtherIsBrokenOff) {
 TEST_F(HttpForwardTest, AsksForNothingThatCannotBeMasked) {
   ask(true, kAnswer, hiding("value"));
   EXPECT_NE(at_host().text.find("Upgrade: websocket\r\n"), std::string::npos) << at_host().text;
-  EXPECT_EQ(at_host().text.find("permessage-deflate"), std::string::npos) << at_host().text;
+  for (const char* asked : {"permessage-deflate", "Request-Range", "A-IM"})
+    EXPECT_EQ(at_host().text.find(asked), std::string::npos) << at_host().text;
+}
+
+// The control: they are taken away only where values are masked.
+TEST_F(HttpForwardTest, PassesOnWhatIsAskedForWithoutSecrets) {
+  ask(false, kAnswer);
+  EXPECT_NE(at_host().text.find("Request-Range: bytes=0-3\r\n"), std::string::npos);
 }
 
 }  // namespace
