@@ -63,6 +63,7 @@ Task<std::string_view> connect_any(std::shared_ptr<Connection> connection, Targe
     if (!connected.value_or(false)) continue;
     set_up(connection->upstream);
     set_up(connection->client);
+    if (connection->sandbox->has_limited_buffers()) connection->set_buffers(true);
     co_return "";
   }
   connection->upstream.close(ignored);

@@ -4,6 +4,7 @@
 #include "gateway/core/random.hpp"
 #include "local/egress/connection_handlers.hpp"
 #include "local/egress/dns_server.hpp"
+#include "local/egress/socket_buffers.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -54,6 +55,11 @@ void Connection::set_idle_timeout(std::chrono::seconds timeout) {
   deadline = std::chrono::steady_clock::now() + timeout;
 }
 
+void Connection::set_buffers(bool limited) {
+  for (Socket* const socket : {&client, &upstream})
+    limited ? limit_buffers(*socket) : free_buffers(*socket);
+}
+
 void Connection::count_sent(size_t bytes) { sandbox->bytes_.add(bytes); }
 
 EgressSandbox::EgressSandbox(Services& services, std::string id, std::string tenant, Policy policy,
@@ -94,7 +100,7 @@ void EgressSandbox::open(Listeners listeners) {
     spawn_detached(services_.loop.get_executor(),
                    [self, socket = dns_] { return serve_dns(self, socket); });
   }
-  spawn_detached(services_.loop.get_executor(), [self] { return self->sweep_idle(); });
+  spawn_detached(services_.loop.get_executor(), [self] { return self->sweep(); });
 }
 
 void EgressSandbox::close() {
@@ -199,16 +205,34 @@ Task<void> EgressSandbox::serve_connection(std::shared_ptr<Connection> connectio
   connection->close();
 }
 
-Task<void> EgressSandbox::sweep_idle() {
+Task<void> EgressSandbox::sweep() {
   auto self = shared_from_this();
   while (!closed_) {
     sweep_timer_.expires_after(std::chrono::seconds(1));
     co_await sweep_timer_.async_wait(kWaited);
     slot_freed_.cancel();  // another sandbox's connections may have ended
-    const auto now = std::chrono::steady_clock::now();
-    for (Connection* connection : connections_)
-      if (connection->deadline < now) connection->close();
+    sweep_idle();
+    limit_buffers_if_needed();
   }
+}
+
+void EgressSandbox::sweep_idle() {
+  const auto now = std::chrono::steady_clock::now();
+  for (Connection* connection : connections_)
+    if (connection->deadline < now) connection->close();
+}
+
+// A limit that always holds would slow down every fast transfer over a long way.
+void EgressSandbox::limit_buffers_if_needed() {
+  size_t held = 0;
+  for (Connection* connection : connections_)
+    held += buffered_bytes(connection->client) + buffered_bytes(connection->upstream);
+  const bool is_needed = held > (limited_ ? services_.most_buffered / 2 : services_.most_buffered);
+  if (is_needed == limited_) return;
+  limited_ = is_needed;
+  log::info(limited_ ? "egress buffers limited" : "egress buffers free again",
+            {{"sandbox", id_}, {"bytes", held}, {"connections", connections_.size()}});
+  for (Connection* connection : connections_) connection->set_buffers(limited_);
 }
 
 }  // namespace sandgate::egress

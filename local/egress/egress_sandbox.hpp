@@ -29,6 +29,9 @@ struct Services {
   std::shared_ptr<DescriptorQuota> descriptors;
   AddressPolicy address_policy;
   asio::ssl::context& upstream_tls;  // trusts the public authorities
+  // What the kernel may hold for a sandbox's connections before their buffers are limited, in
+  // bytes: no control group of a sandbox is charged for it.
+  size_t most_buffered = 64 << 20;
 };
 
 // An entry of a sandbox's egress log: a connection or name lookup, allowed or refused.
@@ -58,6 +61,7 @@ struct Connection {
 
   void close();  // closes both sockets; operations waiting on them fail
   void set_idle_timeout(std::chrono::seconds timeout);  // sets the idle timeout, from now
+  void set_buffers(bool limited);  // of both sockets, see socket_buffers.hpp
   void count_sent(size_t bytes);  // counts bytes sent by the sandbox; received bytes do not count
 
   std::shared_ptr<EgressSandbox> sandbox;
@@ -99,6 +103,8 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
   // Whether the sandbox itself is not known to trust its authority, although it has one.
   bool lacks_trust() const { return authority_ && !trusted_; }
   void set_trusted() { trusted_ = true; }
+  // Whether its connections hold too much, so that new ones have limited buffers, too.
+  bool has_limited_buffers() const { return limited_; }
   const std::deque<Verdict>& verdicts() const { return verdicts_; }
 
  private:
@@ -109,7 +115,9 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
   bool can_accept() const;
   Task<void> accept_connections(std::shared_ptr<Acceptor> acceptor, Handler handler);
   static Task<void> serve_connection(std::shared_ptr<Connection> connection, Handler handler);
-  Task<void> sweep_idle();
+  Task<void> sweep();
+  void sweep_idle();
+  void limit_buffers_if_needed();
   void serve_on(Fd listener, bool v6, Handler handler);
 
   Services& services_;
@@ -130,6 +138,7 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
   std::chrono::steady_clock::time_point log_window_;
   int logged_ = 0;
   ByteCount bytes_;
+  bool limited_ = false;
   bool closed_ = false;
 };
 
