@@ -1,6 +1,5 @@
 #include "local/egress/connection_handlers.hpp"
 
-#include "local/egress/dial.hpp"
 #include "local/egress/http_forward.hpp"
 #include "local/egress/tunnel.hpp"
 
@@ -15,17 +14,13 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 // connection's.
 Refusal authorize_target(Connection& connection, const std::optional<Target>& target,
                          std::string_view way) {
-  if (!target) return {400, "malformed"};
+  if (!target) {
+    connection.sandbox->log_verdict("(proxy)", way, false, "malformed");
+    return {400, "malformed"};
+  }
   if (!connection.sandbox->authorize(*target, way)) return {403, "no_rule"};
   connection.target = *target;
   return {};
-}
-
-Task<Refusal> dial_target(ConnectionPtr connection, std::string_view way) {
-  auto dialling = dial(connection, *connection->target);
-  const std::string_view wrong = co_await std::move(dialling);
-  if (!wrong.empty()) log_refusal(*connection, way, wrong);
-  co_return Refusal{wrong == "private_address" ? 403 : 502, wrong};
 }
 
 Task<void> serve_connect(ConnectionPtr connection, PlainStream& client, std::string rest,

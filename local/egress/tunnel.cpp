@@ -38,27 +38,31 @@ void close_gracefully(Connection& connection) {
   connection.client.set_option(asio::socket_base::linger(false, 0), ignored);
 }
 
-// Connects the upstream unless it is connected. On failure logs the reason and returns false.
-Task<bool> connect_upstream(ConnectionPtr connection) {
-  if (connection->upstream.is_open()) co_return true;
-  auto dialling = dial(connection, *connection->target);
-  const std::string_view wrong = co_await std::move(dialling);
-  if (!wrong.empty()) log_refusal(*connection, "tcp", wrong);
-  if (wrong.empty()) close_gracefully(*connection);
-  co_return wrong.empty();
+// Connects the upstream unless it is connected. Logs a failure.
+Task<Refusal> connect_upstream(ConnectionPtr connection) {
+  if (connection->upstream.is_open()) co_return Refusal{};
+  auto dialling = dial_target(connection, "tcp");
+  const Refusal refusal = co_await std::move(dialling);
+  if (!refusal) close_gracefully(*connection);
+  co_return refusal;
 }
 
 Task<void> connect_and_relay(ConnectionPtr connection) {
   auto having = connect_upstream(connection);
-  const bool connected = co_await std::move(having);
-  if (!connected) co_return;
+  const Refusal refusal = co_await std::move(having);
+  if (refusal) co_return;
   auto relaying = relay(connection);
   co_await std::move(relaying);
 }
 
+// Without logging it.
+Task<void> tell(ConnectionPtr connection, Stream& client, Refusal refusal) {
+  return refuse(client, refusal.status, to_string(*connection->target), refusal.reason);
+}
+
 Task<void> send_refusal(ConnectionPtr connection, Stream& client, Refusal refusal) {
   log_refusal(*connection, "http", refusal.reason);
-  return refuse(client, refusal.status, to_string(*connection->target), refusal.reason);
+  return tell(connection, client, refusal);
 }
 
 Refusal check_request(const HeadResult& request, const Target& target) {
@@ -79,10 +83,10 @@ Task<void> tunnel_http(ConnectionPtr connection) {
     co_return co_await std::move(turning);
   }
   auto dialling = connect_upstream(connection);
-  const bool connected = co_await std::move(dialling);
-  if (!connected) {
-    auto refusing = refuse(client, 502, to_string(*connection->target), "unreachable");
-    co_return co_await std::move(refusing);
+  const Refusal failure = co_await std::move(dialling);
+  if (failure) {
+    auto telling = tell(connection, client, failure);
+    co_return co_await std::move(telling);
   }
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
                             std::move(received.rest), Redactor());
@@ -107,15 +111,17 @@ Refusal check_and_substitute(HeadResult& request, Connection& connection,
   return {403, substituted.wrong};
 }
 
-// Connects the upstream and its TLS. On failure logs the reason and returns false.
-Task<bool> connect_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
+// Connects the upstream and its TLS. Logs a failure.
+Task<Refusal> connect_tls_upstream(ConnectionPtr connection, TlsStream& upstream) {
   auto dialling = connect_upstream(connection);
-  const bool connected = co_await std::move(dialling);
-  if (!connected) co_return false;
+  Refusal refusal = co_await std::move(dialling);
+  if (refusal) co_return refusal;
   auto shaking = upstream.connect(connection->target->host);
   const bool trusted = co_await std::move(shaking);
-  if (!trusted) log_refusal(*connection, "tls", "upstream_not_trusted");
-  co_return trusted;
+  if (trusted) co_return Refusal{};
+  refusal = {502, "upstream_not_trusted"};
+  log_refusal(*connection, "tls", refusal.reason);
+  co_return refusal;
 }
 
 // Forwards one request over TLS terminated here: the only place where secret values are inserted.
@@ -131,10 +137,10 @@ Task<void> forward_terminated(ConnectionPtr connection, TlsStream& client) {
   }
   TlsStream upstream(connection->upstream, connection->sandbox->services().upstream_tls);
   auto dialling = connect_tls_upstream(connection, upstream);
-  const bool connected = co_await std::move(dialling);
-  if (!connected) {
-    auto refusing = refuse(client, 502, to_string(*connection->target), "unreachable");
-    co_return co_await std::move(refusing);
+  const Refusal failure = co_await std::move(dialling);
+  if (failure) {
+    auto telling = tell(connection, client, failure);
+    co_return co_await std::move(telling);
   }
   auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
                             std::move(received.rest), Redactor(std::move(substituted.hidden)));
@@ -165,8 +171,8 @@ Task<void> tunnel_tls(ConnectionPtr connection, bool needs_name) {
 
 Task<void> tunnel_sniffed(ConnectionPtr connection) {
   auto having = connect_upstream(connection);
-  const bool connected = co_await std::move(having);
-  if (!connected) co_return;
+  const Refusal refusal = co_await std::move(having);
+  if (refusal) co_return;
   connection->set_idle_timeout(kSilenceTimeout);
   auto peeking = sniff_protocol(connection->client, connection->upstream);
   const SniffedProtocol words = co_await std::move(peeking);
@@ -187,6 +193,13 @@ Task<void> tunnel_sniffed(ConnectionPtr connection) {
 
 void log_refusal(Connection& connection, std::string_view way, std::string_view reason) {
   connection.sandbox->log_verdict(to_string(*connection.target), way, false, reason);
+}
+
+Task<Refusal> dial_target(ConnectionPtr connection, std::string_view way) {
+  auto dialling = dial(connection, *connection->target);
+  const std::string_view wrong = co_await std::move(dialling);
+  if (!wrong.empty()) log_refusal(*connection, way, wrong);
+  co_return Refusal{wrong == "private_address" ? 403 : 502, wrong};
 }
 
 Task<void> tunnel(ConnectionPtr connection) {

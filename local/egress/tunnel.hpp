@@ -17,6 +17,8 @@ struct Refusal {
 };
 // Logs a refusal of the connection's target; `way` is tcp, tls, http or connect.
 void log_refusal(Connection& connection, std::string_view way, std::string_view reason);
+// Connects the upstream to the connection's target, and logs a failure.
+Task<Refusal> dial_target(std::shared_ptr<Connection> connection, std::string_view way);
 
 // Connects a connection to its target, which the policy has allowed, and relays until one side
 // ends. If the target is a host name, TLS and HTTP must name it, too: on ports 443 and 80 this is

@@ -181,7 +181,7 @@ def test_an_upstream_must_prove_its_name():
     before = len(web.heard)
     try:
         done = curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/")
-        assert '"unreachable"' in done["stdout"] and len(web.heard) == before, done
+        assert '"upstream_not_trusted"' in done["stdout"] and len(web.heard) == before, done
     finally:
         web.server.socket._context = world.certificates.contexts["right"]
     curl(sandbox, '-H "Authorization: $TOKEN"', f"https://{HOST}/control")

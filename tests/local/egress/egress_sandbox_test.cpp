@@ -38,10 +38,10 @@ Fd call(const sockaddr_in& listener, int type = SOCK_STREAM) {
 }
 
 // Asks badly: whoever is served is refused at once.
-void ask(const Fd& client) {
-  constexpr std::string_view kRequest = "CONNECT no.example.org:443 HTTP/1.1\r\n\r\n";
-  EXPECT_EQ(send(client.get(), kRequest.data(), kRequest.size(), 0),
-            static_cast<ssize_t>(kRequest.size()));
+void ask(const Fd& client, const std::string& authority = "no.example.org:443") {
+  const std::string request = "CONNECT " + authority + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  EXPECT_EQ(send(client.get(), request.data(), request.size(), 0),
+            static_cast<ssize_t>(request.size()));
 }
 
 bool is_answered(const Fd& client) {
@@ -118,6 +118,16 @@ TEST_F(EgressSandboxTest, ATenantBeyondItsShareWaitsAndOthersDoNot) {
   EXPECT_TRUE(is_answered(other));
   held.clear();
   run_until([&] { return is_answered(late); });
+}
+
+TEST_F(EgressSandboxTest, LogsATargetThatIsNone) {
+  have_room_for(2, 1);
+  const Sandbox one = sandbox("sb1", "a");
+  const Fd client = call(one.proxy);
+  ask(client, "no.example.org.:443");
+  run_until([&] { return is_answered(client); });
+  ASSERT_EQ(one.inside->verdicts().size(), 1u);
+  EXPECT_EQ(one.inside->verdicts()[0].reason, "malformed");
 }
 
 TEST_F(EgressSandboxTest, WaitingListenersRest) {
