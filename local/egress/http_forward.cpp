@@ -85,6 +85,7 @@ struct Exchange {
 
   Task<void> forward_request(std::string rest);
   Task<void> refuse_body();
+  Task<void> watch_client();
   Task<void> forward_response();
   std::optional<std::string_view> begin_response(std::string_view bytes);
   Task<bool> write_response(std::string_view bytes);
@@ -129,11 +130,23 @@ Task<void> Exchange::forward_request(std::string rest) {
     rest.erase(0, used);
   }
   reset_upstream_at_end(false);
-  if (!head.upgrade) co_return;
+  if (!head.upgrade) {
+    auto watching = watch_client();
+    co_return co_await std::move(watching);
+  }
   co_await answered.async_wait(asio::as_tuple(asio::use_awaitable));
   if (!switched) co_return;
   auto carrying = forward_upgraded(std::move(rest));
   co_await std::move(carrying);
+}
+
+// A host may work long on an answer, and the connection counts towards the sandbox's limit. What
+// the client sends behind its request is not read.
+Task<void> Exchange::watch_client() {
+  std::array<char, 1> more;
+  auto reading = client.read(more);
+  const std::optional<size_t> got = co_await std::move(reading);
+  if (!got || (*got == 0 && client.ends_as_a_whole())) connection->close();
 }
 
 // Two answers would be taken for one, so once the upstream's has begun, the client's connection is

@@ -21,6 +21,8 @@ class Stream {
   virtual Task<std::optional<size_t>> read(std::span<char> into) = 0;
   virtual Task<bool> write(std::string_view bytes) = 0;  // writes all; false on failure
   virtual Task<void> finish() = 0;  // ends the sending direction
+  // Whether a peer that ends its sending direction has left, and does not wait for anything.
+  virtual bool ends_as_a_whole() const = 0;
   // From now on a peer can tell from finish() that the socket is closed without it.
   virtual void reset_on_close() = 0;
 };
@@ -31,6 +33,7 @@ class PlainStream : public Stream {
   Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
+  bool ends_as_a_whole() const override { return false; }
   void reset_on_close() override;  // by a reset
 
  private:
@@ -47,6 +50,7 @@ class TlsStream : public Stream {
   Task<std::optional<size_t>> read(std::span<char> into) override;
   Task<bool> write(std::string_view bytes) override;
   Task<void> finish() override;
+  bool ends_as_a_whole() const override { return true; }
   void reset_on_close() override {}  // by the lack of close_notify
 
  private:

@@ -14,6 +14,7 @@ using sandgate::test::TempDirectory;
 
 const std::string kAnswer = "HTTP/1.1 200 OK\r\n\r\nhalf";
 const std::string kLastChunk = "0\r\n\r\n";
+const RequestHead kPlainRequest{.method = "GET", .target = "/", .fields = {{"Host", "a.example"}}};
 enum class End { orderly, reset };
 
 // A request forwarded between two connections, with the far ends of both in our hand.
@@ -52,8 +53,7 @@ class HttpForwardTest : public ::testing::Test {
     spawn_detached(loop_.get_executor(), [&]() -> Task<void> {
       auto accepting = ready(client);
       co_await std::move(accepting);
-      RequestHead head{.method = "GET", .target = "/", .fields = {{"Host", "a.example"}}};
-      auto forwarding = forward(connection_, client, upstream, std::move(head), "", Redactor());
+      auto forwarding = forward(connection_, client, upstream, kPlainRequest, "", Redactor());
       co_await std::move(forwarding);
     });
     loop_.run_for(std::chrono::seconds(10));
@@ -93,8 +93,13 @@ class HttpForwardTest : public ::testing::Test {
   }
   void exchange(RequestHead head, Redactor redactor, std::function<Task<void>()> program,
                 std::function<Task<void>()> host) {
+    PlainStream client(connection_->client);
+    exchange(client, std::move(head), std::move(redactor), std::move(program), std::move(host));
+  }
+  void exchange(Stream& client, RequestHead head, Redactor redactor,
+                std::function<Task<void>()> program, std::function<Task<void>()> host) {
     connection_->target = Target{"a.example", 80};
-    PlainStream client(connection_->client), upstream(connection_->upstream);
+    PlainStream upstream(connection_->upstream);
     int running = 3;
     const auto start = [&](std::function<Task<void>()> make) {
       spawn_detached(loop_.get_executor(), [this, make, &running]() -> Task<void> {
@@ -105,8 +110,12 @@ class HttpForwardTest : public ::testing::Test {
     };
     start(program);
     start(host);
-    start([&] {
-      return forward(connection_, client, upstream, std::move(head), "", std::move(redactor));
+    start([&]() -> Task<void> {
+      auto accepting = ready(client);
+      co_await std::move(accepting);
+      auto forwarding =
+          forward(connection_, client, upstream, std::move(head), "", std::move(redactor));
+      co_await std::move(forwarding);
     });
     loop_.run_for(std::chrono::seconds(10));
     ASSERT_EQ(running, 0);
@@ -119,6 +128,18 @@ class HttpForwardTest : public ::testing::Test {
       co_await std::move(hearing);
       if (!at_program_.end) asio::write(program_, asio::buffer(std::exchange(more, "")));
     }
+  }
+  Task<void> leave() {
+    program_.set_option(asio::socket_base::linger(true, 0));
+    program_.close();
+    co_return;
+  }
+  Task<void> leave_by_tls() {
+    constexpr auto kDone = asio::as_tuple(asio::use_awaitable);
+    asio::ssl::context context(asio::ssl::context::tls_client);
+    asio::ssl::stream<Socket&> tls(program_, context);
+    co_await tls.async_handshake(asio::ssl::stream_base::client, kDone);
+    co_await tls.async_shutdown(kDone);
   }
   Task<void> serve(std::string until, std::string answer, bool says_all) {
     while (!at_host_.end) {
@@ -242,6 +263,33 @@ TEST_F(HttpForwardTest, ABodyThatItsClientLeavesIsNotTakenForWhole) {
 
 std::string switching(const std::string& fields) {
   return "HTTP/1.1 101 Switching Protocols\r\n" + fields + "\r\n\x81\x01x";
+}
+
+// The host reads without answering.
+TEST_F(HttpForwardTest, ARequestEndsWithAClientThatHasLeft) {
+  exchange(
+      kPlainRequest, Redactor(), [&] { return leave(); },
+      [&] { return serve("nothing that ends it", "", false); });
+  EXPECT_TRUE(at_host().text.ends_with("\r\n\r\n")) << at_host().text;
+  EXPECT_EQ(at_host().end, asio::error::eof);
+}
+
+TEST_F(HttpForwardTest, OverTlsARequestEndsWithItsClient) {
+  TlsStream client(connection().client, sandbox().authority().context_for("a.example"));
+  exchange(
+      client, kPlainRequest, Redactor(), [&] { return leave_by_tls(); },
+      [&] { return serve("nothing that ends it", "", false); });
+  EXPECT_TRUE(at_host().text.ends_with("\r\n\r\n")) << at_host().text;
+  EXPECT_EQ(at_host().end, asio::error::eof);
+}
+
+// The control: it may wait for the answer.
+TEST_F(HttpForwardTest, AClientThatOnlyEndsItsSendingGetsItsAnswer) {
+  exchange(
+      kPlainRequest, Redactor(), [&] { return talk("", "", true); },
+      [&] { return serve("\r\n\r\n", kAnswer, true); });
+  EXPECT_EQ(at_program().text, kAnswer);
+  EXPECT_EQ(at_program().end, asio::error::eof);
 }
 
 TEST_F(HttpForwardTest, OpensTheWebSocketThatWasAskedFor) {
