@@ -8,17 +8,20 @@ namespace {
 
 constexpr int64_t kBookingLock = 2750314885501973261;  // an advisory lock
 
-constexpr const char* kLifeColumns =
+// The sandbox of a metered row, where nothing is charged beyond its time to live.
+const std::string kEndsAtExpiry =
+    " FROM sandbox s WHERE s.id = metered_sandbox.sandbox AND (on_expiry = 'kill'"
+    " OR 'running' IN (metered_sandbox.state, metered_sandbox.closed_as))";
+
+const std::string kLifeColumns =
     "sandbox, tenant, deployment, provider, region, state, closed_as, own, milli_vcpu, memory_mib,"
     " disk_gib,"
     " (extract(epoch FROM opened_at) * 1000000)::bigint AS opened_micros,"
     " (extract(epoch FROM boundary) * 1000000)::bigint AS boundary_micros,"
     " (extract(epoch FROM unbooked_end) * 1000000)::bigint AS unbooked_micros,"
-    " (SELECT (extract(epoch FROM expires_at) * 1000000)::bigint FROM sandbox s"
-    "  WHERE s.id = metered_sandbox.sandbox"
-    "  AND (on_expiry = 'kill'"
-    "    OR 'running' IN (metered_sandbox.state, metered_sandbox.closed_as))) AS ends_micros,"
-    " vcpu_total, memory_total, disk_total";
+    " vcpu_total, memory_total, disk_total,"
+    " (SELECT (extract(epoch FROM expires_at) * 1000000)::bigint" +
+    kEndsAtExpiry + ") AS ends_micros";
 
 std::optional<Time> time_in(const pqxx::field& micros) {
   return micros.is_null() ? std::nullopt : std::optional(from_micros(micros.as<int64_t>()));
@@ -83,7 +86,7 @@ MeteredRow row_from(const pqxx::row& row) {
 }
 
 const std::string kRow =
-    "SELECT " + std::string(kLifeColumns) + ", " + kCounterColumns +
+    "SELECT " + kLifeColumns + ", " + kCounterColumns +
     ", EXISTS (SELECT FROM budget b WHERE b.tenant = metered_sandbox.tenant) AS has_budgets"
     " FROM metered_sandbox ";
 
@@ -223,11 +226,11 @@ void update_metered(pqxx::work& tx, const MeteredRow& row) {
 
 std::vector<MeteredLife> read_open(pqxx::work& tx, const std::optional<TenantId>& tenant,
                                    size_t most) {
-  const auto rows = run_prepared(tx,
-                                 "SELECT " + std::string(kLifeColumns) +
-                                     " FROM metered_sandbox WHERE state <> 'closed'" +
-                                     (tenant ? " AND tenant = $1" : " AND $1 = ''") + " LIMIT $2",
-                                 tenant ? tenant->value : "", most);
+  const auto rows =
+      run_prepared(tx,
+                   "SELECT " + kLifeColumns + " FROM metered_sandbox WHERE state <> 'closed'" +
+                       (tenant ? " AND tenant = $1" : " AND $1 = ''") + " LIMIT $2",
+                   tenant ? tenant->value : "", most);
   std::vector<MeteredLife> lives;
   for (const auto& row : rows) lives.push_back(life_from(row));
   return lives;
@@ -239,8 +242,8 @@ std::vector<MeteredRow> lock_due(pqxx::work& tx, const DueForBooking& due) {
                    kRow + "WHERE state <> 'closed' AND boundary < $1::timestamptz" +
                        (due.tenant.empty() ? " AND $2 = ''" + kHeard : " AND tenant = $2") +
                        " AND sandbox <> ALL ($3::text[])"
-                       " AND NOT EXISTS (SELECT FROM sandbox s WHERE s.id = metered_sandbox.sandbox"
-                       "   AND on_expiry = 'kill' AND expires_at <= boundary)"
+                       " AND NOT EXISTS (SELECT" +
+                       kEndsAtExpiry + " AND expires_at <= boundary)" +
                        " ORDER BY boundary LIMIT $4 FOR UPDATE SKIP LOCKED",
                    to_rfc3339(due.booked_before), due.tenant, sql_array_of(due.except), due.limit));
 }

@@ -8,6 +8,15 @@ using std::chrono::seconds;
 
 using PausingToWait = PausingWorld;
 
+// A clock that whoever does not come to an end looks at too often.
+struct PatientClock : Clock {
+  Time now() const override {
+    if (++looks > 20) throw Error(ErrorCode::internal, "it goes on and on");
+    return SystemClock().now();
+  }
+  mutable int looks = 0;
+};
+
 TEST_F(PausingToWait, APauseMayAskThatTimeStandsStill) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   EXPECT_TRUE(waits_paused(pause_to_wait(box)));
@@ -84,6 +93,19 @@ TEST_F(PausingWorld, WhatIsPausedLateIsChargedAsRunningUpToTheEndOfItsTime) {
                 " max(m.state)) FROM usage_event u JOIN sandbox s ON s.id = u.sandbox"
                 " JOIN metered_sandbox m ON m.sandbox = s.id WHERE meter = 'vcpu_second'"),
       "(t,t,paused_disk)");
+}
+
+// A vendor may take minutes for the archive of a paused sandbox, or not answer.
+TEST_F(PausingWorld, WhatIsNotPausedYetThoughItsTimeIsOverIsBookedOnce) {
+  world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = now() - interval '5 minutes',"
+      " boundary = now() - interval '5 minutes' RETURNING sandbox");
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '2 minutes' RETURNING id");
+  PatientClock clock;
+  Meter meter(world.replica.prices, &clock);
+  EXPECT_GT(run(meter.flush(*world.database)), 0u);
+  EXPECT_EQ(run(meter.flush_tenant(*world.database, world.tenant)), 0u);
 }
 
 }  // namespace
