@@ -129,17 +129,17 @@ UsageRow usage_row_from(const pqxx::row& row) {
 
 std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,
                                       const std::optional<UsageRow>& last, size_t limit) {
-  const auto rows = tx.exec_params(
-      "SELECT " + std::string(kUsageColumns) +
-          " FROM usage_event e WHERE interval_start >= $1::timestamptz"
-          " AND interval_start < $2::timestamptz"
-          " AND (interval_start, id) > ($3::timestamptz, $4::uuid)" +
-          std::string(wanted.tenant ? " AND tenant = $5" : " AND $5 = ''") +
-          " ORDER BY interval_start, id LIMIT $6",
-      to_rfc3339(last ? last->interval_start : wanted.from), to_rfc3339(wanted.to),
-      to_rfc3339(last ? last->interval_start : wanted.from - std::chrono::seconds(1)),
-      last ? last->id : "00000000-0000-0000-0000-000000000000",
-      wanted.tenant ? wanted.tenant->value : "", limit);
+  // The first condition says nothing new, but tells which partitions to look at.
+  const auto rows =
+      tx.exec_params("SELECT " + std::string(kUsageColumns) +
+                         " FROM usage_event e WHERE interval_start >= $1::timestamptz"
+                         " AND interval_start < $2::timestamptz"
+                         " AND (interval_start, id) > ($1::timestamptz, $3::uuid)" +
+                         std::string(wanted.tenant ? " AND tenant = $4" : " AND $4 = ''") +
+                         " ORDER BY interval_start, id LIMIT $5",
+                     to_rfc3339(last ? last->interval_start : wanted.from), to_rfc3339(wanted.to),
+                     last ? last->id : "00000000-0000-0000-0000-000000000000",
+                     wanted.tenant ? wanted.tenant->value : "", limit);
   std::vector<UsageRow> page;
   for (const auto& row : rows) page.push_back(usage_row_from(row));
   return page;

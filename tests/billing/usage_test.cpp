@@ -201,7 +201,8 @@ TEST_F(UsageTest, OneTenantsReportsLeaveAConnectionToOthers) {
 
 TEST_F(UsageTest, ExportsEveryEventOnce) {
   two_days();
-  const UsageExport all{.from = from_rfc3339("2026-11-01T00:00:00Z").value(),
+  // From the first moment that a request may mean on.
+  const UsageExport all{.from = from_rfc3339("0001-01-02T00:00:00Z").value() - 24h,
                         .to = from_rfc3339("2026-12-01T00:00:00Z").value()};
   std::vector<std::string> ids;
   std::optional<UsageRow> last;
