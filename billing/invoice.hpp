@@ -49,6 +49,12 @@ struct Invoice {
   Decimal returned() const;  // of what was paid: back among the tenant's credits
 };
 
+// The place of an invoice in the order in which they were made. It stays when a draft is removed.
+struct InvoiceCursor {
+  Time created_at;
+  InvoiceId id;
+};
+
 std::string_view to_string(InvoiceState state);
 Json to_json(const Invoice& invoice);
 std::string to_csv(const Invoice& invoice);

@@ -174,15 +174,16 @@ std::optional<Invoice> read_invoice(pqxx::work& tx, const InvoiceId& id) {
 }
 
 std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>& tenant,
-                                   const std::optional<InvoiceId>& after, int64_t limit) {
+                                   const std::optional<InvoiceCursor>& after, int64_t limit) {
   plan_for_values(tx);
-  const auto rows = tx.exec_params(
-      "SELECT " + std::string(kInvoiceColumns) +
-          " FROM invoice WHERE ($1::text IS NULL OR tenant = $1) AND ($2::text IS NULL OR"
-          " (created_at, id) > (SELECT created_at, id FROM invoice WHERE id = $2))"
-          " ORDER BY created_at, invoice.id LIMIT $3",
-      tenant ? std::optional(tenant->value) : std::nullopt,
-      after ? std::optional(after->value) : std::nullopt, limit);
+  const auto rows =
+      tx.exec_params("SELECT " + std::string(kInvoiceColumns) +
+                         " FROM invoice WHERE ($1::text IS NULL OR tenant = $1)"
+                         " AND ($2::timestamptz IS NULL OR (created_at, id) > ($2, $3))"
+                         " ORDER BY created_at, invoice.id LIMIT $4",
+                     tenant ? std::optional(tenant->value) : std::nullopt,
+                     after ? std::optional(to_rfc3339(after->created_at)) : std::nullopt,
+                     after ? std::optional(after->id.value) : std::nullopt, limit);
   std::vector<Invoice> invoices;
   for (const auto& row : rows) {
     invoices.push_back(invoice_from(row));

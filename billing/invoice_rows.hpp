@@ -24,7 +24,7 @@ void replace_lines(pqxx::work& tx, const Invoice& invoice);
 std::optional<Invoice> lock_invoice(pqxx::work& tx, const InvoiceId& id);
 std::optional<Invoice> read_invoice(pqxx::work& tx, const InvoiceId& id);
 std::vector<Invoice> read_invoices(pqxx::work& tx, const std::optional<TenantId>& tenant,
-                                   const std::optional<InvoiceId>& after, int64_t limit);
+                                   const std::optional<InvoiceCursor>& after, int64_t limit);
 // Draws the invoice's number, and so waits for every other issue under way: call it last.
 void mark_issued(pqxx::work& tx, const Invoice& invoice, int64_t through);
 bool overlaps_issued(pqxx::work& tx, const Invoice& invoice);

@@ -134,7 +134,7 @@ Task<Invoice> Invoices::get(InvoiceId id) {
 }
 
 Task<std::vector<Invoice>> Invoices::list(std::optional<TenantId> tenant,
-                                          std::optional<InvoiceId> after, int64_t limit) {
+                                          std::optional<InvoiceCursor> after, int64_t limit) {
   auto work = [tenant, after, limit](pqxx::work& tx) {
     if (tenant) check_tenant(tx, *tenant);
     return read_invoices(tx, tenant, after, limit);

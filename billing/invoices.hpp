@@ -34,8 +34,8 @@ class Invoices {
   Task<Invoice> credit(InvoiceId id, Decimal amount, std::string reason, ChangeTrail trail = {});
   Task<Invoice> get(InvoiceId id);  // throws Error(not_found)
   // Oldest first, without lines; of all tenants when `tenant` is empty.
-  Task<std::vector<Invoice>> list(std::optional<TenantId> tenant, std::optional<InvoiceId> after,
-                                  int64_t limit);
+  Task<std::vector<Invoice>> list(std::optional<TenantId> tenant,
+                                  std::optional<InvoiceCursor> after, int64_t limit);
 
  private:
   Database& database_;

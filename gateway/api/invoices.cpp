@@ -138,13 +138,15 @@ Task<http::Response> InvoiceHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> InvoiceHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request, 1, {"tenant"});
+  const PageRequest page = read_page(request, 2, {"tenant"});
   const auto tenant = tenant_parameter(request);
-  const auto after = page.after.empty() ? std::nullopt : std::optional(id_from(page.after[0]));
+  std::optional<InvoiceCursor> after;
+  if (!page.after.empty()) after = {page.micros_after(0), id_from(page.after[1])};
   const auto invoices = co_await invoices_.list(tenant, after, page.rows_to_fetch());
-  co_return http::Response::json(
-      200, page_json(page, invoices, summary,
-                     [](const Invoice& invoice) { return std::vector{invoice.id.value}; }));
+  const auto place = [](const Invoice& invoice) {
+    return std::vector{std::to_string(to_micros(invoice.created_at)), invoice.id.value};
+  };
+  co_return http::Response::json(200, page_json(page, invoices, summary, place));
 }
 
 Task<http::Response> InvoiceHandlers::get(http::Request& request) {

@@ -21,6 +21,16 @@ class InvoicesApiTest : public test::BillingFixture {
     return run(handlers.create(request));
   }
 
+  Json page(const std::string& query) {
+    http::Request request;
+    request.query = http::Query(query);
+    request.caller = {.role = http::Role::billing, .tenant = tenant};
+    return Json::parse(std::get<std::string>(run(handlers.list(request)).body));
+  }
+  static std::string id_of(const http::Response& response) {
+    return Json::parse(std::get<std::string>(response.body))["id"];
+  }
+
   Invoices invoices{*database};
   UsageReader usage{*database, meter};
   InvoiceHandlers handlers{invoices, usage};
@@ -71,6 +81,18 @@ TEST_F(InvoicesApiTest, TheNewestDraftsAreKept) {
   EXPECT_EQ(kept.back(), made);
   EXPECT_EQ(rows("SELECT FROM invoice WHERE state = 'issued'").size(), 1u);
   EXPECT_EQ(rows("SELECT FROM invoice_line").size(), 100u) << "99 drafts' and the issued one's";
+}
+
+// The oldest drafts are the first of the list, and the first to be removed.
+TEST_F(InvoicesApiTest, AListGoesOnAfterADraftThatWasRemovedMeanwhile) {
+  const std::string first = id_of(draft("")), second = id_of(draft(""));
+  const Json begun = page("limit=1");
+  EXPECT_EQ(begun["items"][0]["id"], first);
+  run(database->run(
+      [&](pqxx::work& tx) { tx.exec_params("DELETE FROM invoice WHERE id = $1", first); }));
+  const Json rest = page("limit=1&cursor=" + begun["next_cursor"].get<std::string>());
+  ASSERT_EQ(rest["items"].size(), 1u);
+  EXPECT_EQ(rest["items"][0]["id"], second);
 }
 
 }  // namespace
