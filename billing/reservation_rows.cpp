@@ -64,15 +64,10 @@ std::optional<BudgetSubject> metered_subject(pqxx::work& tx, const std::string& 
 FastReservation try_fast_reserve(pqxx::work& tx, const Reservation& r,
                                  std::chrono::microseconds covers, std::chrono::seconds lives,
                                  const Clock* clock) {
-  // The generation is read by a function, since the statement itself may have begun before the lock
-  // was granted.
-  static const std::string kLock = std::to_string(kRatingLock);
   static const std::string kSql =
-      "SELECT done, CASE WHEN done THEN (SELECT generation FROM hold_rating(" + kLock +
-      ")) END FROM (SELECT set_aside(" + kLock +
+      "SELECT done, generation FROM set_aside_by_prices(" + std::to_string(kRatingLock) +
       ", $1, $2, $3, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
-      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz, $10::numeric) AS done"
-      " OFFSET 0) reserved";
+      " $7::bigint * interval '1 second', $8::jsonb, $9::timestamptz, $10::numeric)";
   const auto told = clock ? std::optional(to_rfc3339(clock->now())) : std::nullopt;
   const auto row =
       run_prepared(tx, kSql, r.tenant, r.sandbox, r.currency, r.charge_per_hour.to_string(),
