@@ -113,14 +113,20 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
                const Profile& profile, Time at) {
   const Deployment& one = *candidate.deployment;
   const Resources size = one.granted(profile.resources);
-  const std::string region = one.region();
-  const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
   const std::chrono::seconds ttl(profile.ttl_seconds);
-  const auto charge = charge_per_hour(prices, scope, size, at);
-  if (charge) candidate.price_per_hour = charge->amount;
-  candidate.expected_price = charge_of_run(
-      prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kReservationHorizon));
-  candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
+  bool is_first = true;
+  for (const std::string& region : one.regions_within(profile.placement.regions)) {
+    const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
+    const auto charge = charge_per_hour(prices, scope, size, at);
+    // Of several regions the dearest counts, and one without a price before all others.
+    const auto& highest = candidate.price_per_hour;
+    if (!is_first && (!highest || (charge && charge->amount <= *highest))) continue;
+    is_first = false;
+    candidate.price_per_hour = charge ? std::optional(charge->amount) : std::nullopt;
+    candidate.expected_price = charge_of_run(
+        prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kReservationHorizon));
+    candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
+  }
 }
 
 std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard& board,

@@ -47,7 +47,8 @@ Json to_json(const Attempt& attempt);
 Decision decide(const EffectiveRequest& request, const TenantId& tenant, std::string profile,
                 std::string_view seed, std::vector<Candidate> candidates);
 
-// Sets the candidate's charge to the tenant and its vendor cost, at the prices of `at`. The
+// Sets the candidate's charge to the tenant and its vendor cost, at the prices of `at`: those of
+// the region that will be asked for, or of the dearest where the backend chooses among several. The
 // expected run is the TTL, but at most an hour.
 void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId& tenant,
                const Profile& profile, Time at);

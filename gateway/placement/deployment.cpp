@@ -4,6 +4,13 @@
 
 namespace sandgate {
 
+std::vector<std::string> Deployment::regions_within(const std::vector<std::string>& allowed) const {
+  const auto& offered = descriptor.regions;
+  for (const std::string& region : allowed)
+    if (std::ranges::find(offered, region) != offered.end()) return {region};
+  return offered.empty() ? std::vector<std::string>{""} : offered;
+}
+
 void check_can(const Descriptor& descriptor, Verb verb, const std::string& refusal) {
   if (!descriptor.known)
     throw Error(ErrorCode::unavailable, "the sandbox's backend was not reached yet");

@@ -35,6 +35,9 @@ struct Deployment {
   std::string region() const {
     return descriptor.regions.empty() ? std::string() : descriptor.regions.front();
   }
+  // The regions in which a sandbox may be made that has to be in one of `allowed` (empty: in any):
+  // the one that is asked for (see region_for), else all. Never empty; "" is an unknown one.
+  std::vector<std::string> regions_within(const std::vector<std::string>& allowed) const;
 };
 
 using DeploymentPtr = std::shared_ptr<const Deployment>;

@@ -94,7 +94,7 @@ void Replay::add(const RecordedRequest& request) {
   ++report_.deployments[chosen.name].after;
   if (request.deployment.empty()) return;
   if (chosen.name != request.deployment) ++report_.moved;
-  compare_costs(request, chosen, asked.profile.resources);
+  compare_costs(request, chosen, asked.profile);
 }
 
 void Replay::leave(const RecordedRequest& request, const Decision& decision) {
@@ -107,8 +107,8 @@ void Replay::leave(const RecordedRequest& request, const Decision& decision) {
 }
 
 void Replay::compare_costs(const RecordedRequest& request, const Deployment& chosen,
-                           const Resources& resources) {
-  const std::string region = chosen.region();
+                           const Profile& profile) {
+  const std::string region = chosen.regions_within(profile.placement.regions).front();
   const DeploymentPtr then = find_deployment(*deployments_, tenant_, request.deployment);
   const bool was_own = then && then->tenant.has_value();
   const auto before = charge_of_run(
@@ -116,7 +116,7 @@ void Replay::compare_costs(const RecordedRequest& request, const Deployment& cho
       request.resources, request.at, request.ran);
   const auto after = charge_of_run(
       *prices_, {tenant_.value, chosen.provider, chosen.name, region, chosen.tenant.has_value()},
-      chosen.granted(resources), request.at, request.ran);
+      chosen.granted(profile.resources), request.at, request.ran);
   if (!before || !after || before->currency != after->currency) return;
   if (report_.compared == 0) report_.currency = before->currency;
   if (before->currency != report_.currency) return;

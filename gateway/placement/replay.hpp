@@ -61,7 +61,7 @@ class Replay {
   Decision decide_again(const RecordedRequest& request, const EffectiveRequest& asked) const;
   void leave(const RecordedRequest& request, const Decision& decision);
   void compare_costs(const RecordedRequest& request, const Deployment& chosen,
-                     const Resources& resources);
+                     const Profile& profile);
 
   const Profile draft_;
   const TenantId tenant_;

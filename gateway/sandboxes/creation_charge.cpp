@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/creation_charge.hpp"
 
+#include <algorithm>
+
 #include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 
@@ -20,6 +22,32 @@ PriceScope scope_of(const Deployment& one, const TenantId& tenant, const std::st
   return {tenant.value, one.provider, one.name, region, one.tenant.has_value()};
 }
 
+// Raises `highest` to what a run is charged by `scope`.
+void count_in(PlannedCharge& highest, const PriceSnapshot& prices, const PriceScope& scope,
+              const Resources& size, int64_t ttl_seconds, Time at) {
+  auto charge = charge_per_hour(prices, scope, size, at);
+  if (!charge) return;
+  const RunCharge most = most_charged(prices, scope, size, ttl_seconds, at, charge->currency);
+  // A free run has no currency of its own, so all currencies it may be charged in are others.
+  const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
+  const std::string currency = is_free ? std::string() : charge->currency;
+  highest.other_currencies.merge(other_currencies(prices, scope, at, currency));
+  if (is_free) return;
+  if (!highest.most || most.charge > highest.most->charge) highest.most = most;
+  if (highest.per_hour && highest.per_hour->currency != charge->currency)
+    highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
+  if (!highest.per_hour || charge->amount > highest.per_hour->amount)
+    highest.per_hour = std::move(charge);
+}
+
+// Whether the run is charged more than `left` by `scope`, as far as that is known.
+bool is_dearer(const Money& left, const PriceSnapshot& prices, const PriceScope& scope,
+               const Resources& size, int64_t ttl_seconds, Time at) {
+  const auto charge = charge_per_hour(prices, scope, size, at);
+  if (!charge || charge->currency != left.currency) return false;
+  return most_charged(prices, scope, size, ttl_seconds, at, left.currency).charge > left.amount;
+}
+
 }  // namespace
 
 PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& decision,
@@ -30,23 +58,11 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
   highest.generation = prices->generation();
   for (const Candidate& candidate : decision.candidates) {
     if (!candidate.eligible()) continue;
-    const std::string region = candidate.deployment->region();
-    const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
-    const Resources size = candidate.deployment->granted(wanted.resources);
-    auto charge = charge_per_hour(*prices, scope, size, at);
-    if (!charge) continue;
-    const RunCharge most =
-        most_charged(*prices, scope, size, wanted.ttl_seconds, at, charge->currency);
-    // A free run has no currency of its own, so all currencies it may be charged in are others.
-    const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
-    const std::string currency = is_free ? std::string() : charge->currency;
-    highest.other_currencies.merge(other_currencies(*prices, scope, at, currency));
-    if (is_free) continue;
-    if (!highest.most || most.charge > highest.most->charge) highest.most = most;
-    if (highest.per_hour && highest.per_hour->currency != charge->currency)
-      highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
-    if (!highest.per_hour || charge->amount > highest.per_hour->amount)
-      highest.per_hour = std::move(charge);
+    const Deployment& one = *candidate.deployment;
+    const Resources size = one.granted(wanted.resources);
+    for (const std::string& region : one.regions_within(decision.requirements.placement.regions))
+      count_in(highest, *prices, scope_of(one, wanted.tenant, region), size, wanted.ttl_seconds,
+               at);
   }
   return highest;
 }
@@ -54,20 +70,22 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
 bool reject_unaffordable(const Lifecycle::Parts& parts, Decision& decision,
                          const SandboxRecord& wanted, const Error& refusal) {
   if (refusal.code != ErrorCode::budget_exceeded) return false;
-  const auto left = Decimal::parse_printed(refusal.details.value("remaining", ""));
-  const std::string currency = refusal.details.value("currency", "");
+  const auto amount = Decimal::parse_printed(refusal.details.value("remaining", ""));
+  if (!amount) return false;
+  const Money left{*amount, refusal.details.value("currency", "")};
   const auto prices = parts.prices.snapshot();
   const Time at = parts.clock.now();
   bool any = false;
   for (Candidate& candidate : decision.candidates) {
     if (!candidate.eligible()) continue;
-    const std::string region = candidate.deployment->region();
-    const PriceScope scope = scope_of(*candidate.deployment, wanted.tenant, region);
-    const Resources size = candidate.deployment->granted(wanted.resources);
-    const auto charge = charge_per_hour(*prices, scope, size, at);
-    if (!left || !charge || charge->currency != currency) continue;
-    const RunCharge most = most_charged(*prices, scope, size, wanted.ttl_seconds, at, currency);
-    if (most.charge <= *left) continue;
+    const Deployment& one = *candidate.deployment;
+    const Resources size = one.granted(wanted.resources);
+    const auto regions = one.regions_within(decision.requirements.placement.regions);
+    if (std::ranges::none_of(regions, [&](const std::string& region) {
+          return is_dearer(left, *prices, scope_of(one, wanted.tenant, region), size,
+                           wanted.ttl_seconds, at);
+        }))
+      continue;
     candidate.rejected_because.push_back("budget");
     any = true;
   }

@@ -45,5 +45,58 @@ TEST(ExpectedPrice, CountsMinimumsRoundingAndThePriceOfACreate) {
   EXPECT_EQ(costs(86'400), (std::vector<std::string>{"a 3700", "b 7200"}));
 }
 
+// One backend in two regions, of which the second charges three times as much.
+struct TwoRegions {
+  TwoRegions() {
+    PriceVersion book{.id = 1, .book = "list", .version = 1, .currency = "USD"};
+    for (const auto& [region, price] : {std::pair("us", 1), std::pair("eu", 3)})
+      book.entries.push_back({.provider = "wide",
+                              .region = region,
+                              .meter = MeterKind::vcpu_second,
+                              .terms = {.unit_price = price}});
+    books.push_back(book);
+    auto backend = std::make_shared<test::FakeProvider>("wide");
+    Deployment wide{.name = "wide", .provider = "wide", .backend = backend};
+    wide.descriptor = backend->descriptor();
+    wide.descriptor.regions = {"us", "eu"};
+    set.push_back(std::make_shared<const Deployment>(std::move(wide)));
+  }
+
+  Candidate in(std::vector<std::string> regions) const {
+    const SystemClock clock;
+    const HealthBoard board(clock);
+    const TenantId tenant = TenantId::make();
+    const PriceSnapshot known(books);
+    EffectiveRequest request;
+    request.profile.placement.regions = std::move(regions);
+    request.profile.placement.max_cost_per_hour = "5000";
+    return decide(request, tenant, "python@1", "x",
+                  candidates_of(set, board, known, tenant, request.profile, clock.now()))
+        .candidates.at(0);
+  }
+
+  std::vector<PriceVersion> books;
+  DeploymentSet set;
+};
+
+TEST(ExpectedPrice, IsThatOfTheRegionThatIsAskedFor) {
+  const TwoRegions wide;
+  EXPECT_EQ(wide.in({"us"}).price_per_hour->to_string(), "3600");
+  EXPECT_TRUE(wide.in({"us"}).eligible());
+  const Candidate europe = wide.in({"eu"});
+  EXPECT_EQ(europe.price_per_hour->to_string(), "10800");
+  EXPECT_EQ(europe.expected_price->amount.to_string(), "1800") << "of ten minutes";
+  EXPECT_EQ(europe.rejected_because, std::vector<std::string>{"price_above_limit"});
+  EXPECT_TRUE(wide.in({"elsewhere", "us", "eu"}).eligible()) << "the first that it offers";
+}
+
+TEST(ExpectedPrice, IsTheHighestWhereTheBackendChoosesTheRegion) {
+  TwoRegions wide;
+  EXPECT_EQ(wide.in({}).price_per_hour->to_string(), "10800");
+  EXPECT_EQ(wide.in({}).rejected_because, std::vector<std::string>{"price_above_limit"});
+  std::erase_if(wide.books[0].entries, [](const auto& entry) { return entry.region == "eu"; });
+  EXPECT_EQ(wide.in({}).rejected_because, std::vector<std::string>{"price_unknown"});
+}
+
 }  // namespace
 }  // namespace sandgate
