@@ -1,6 +1,7 @@
 #include "registry/deployment_store.hpp"
 
 #include "registry/quota.hpp"
+#include "registry/setting_addresses.hpp"
 #include "registry/sql.hpp"
 
 namespace sandgate {
@@ -102,6 +103,15 @@ void write_row(pqxx::work& tx, const Cipher& cipher, const DeploymentRow& row) {
       pqxx::binarystring(secret), row.enabled, row.weight);
 }
 
+// Nobody reads stored credentials, so nobody may have them sent to an address of his own.
+void check_not_redirected(const DeploymentRow& before, const DeploymentRow& wanted) {
+  if (wanted.credentials.empty() || addresses_in(before.settings) == addresses_in(wanted.settings))
+    return;
+  throw Error::invalid("/credentials",
+                       "are kept for the address that they were given with: with another one, "
+                       "give them again");
+}
+
 // One of the rows is there: `before` of a removal, `after` of a new deployment, else both.
 void record(pqxx::work& tx, const Actor& actor, std::string action,
             const std::optional<DeploymentRow>& before, const std::optional<DeploymentRow>& after) {
@@ -157,6 +167,7 @@ Task<DeploymentRow> DeploymentStore::put(DeploymentDraft draft,
     else if (before && before->provider == draft.provider)
       wanted.credentials = before->credentials;
     check(wanted);
+    if (before && !draft.credentials) check_not_redirected(*before, wanted);
     write_row(tx, cipher_, wanted);
     const auto after = find_row(tx, cipher_, draft.tenant, draft.name);
     record(tx, actor, "deployment.put", before, after);

@@ -33,7 +33,8 @@ struct DeploymentRow {
 // As in GET /v1/deployments: with the names of the credentials, never their values.
 Json to_json(const DeploymentRow& row);
 
-// The request of a PUT. Empty credentials keep the stored ones while the provider stays the same.
+// The request of a PUT. Empty credentials keep the stored ones while the provider and all of
+// addresses_in() stay the same.
 struct DeploymentDraft {
   std::string name;
   std::optional<TenantId> tenant;
@@ -62,7 +63,8 @@ class DeploymentStore {
   // Creates or replaces a deployment. `check` sees the whole row, kept credentials included, before
   // it is written, and may throw. Throws Error(conflict) when the name is the operator's and a
   // tenant takes it, or the other way round, Error(quota_exceeded) beyond kMostPerTenant, and
-  // Error(invalid) when the credentials to keep are sealed by another master key.
+  // Error(invalid) when the credentials to keep are sealed by another master key, or were given for
+  // another address.
   Task<DeploymentRow> put(DeploymentDraft draft, std::function<void(const DeploymentRow&)> check,
                           Actor actor);
   // Throws Error(not_found).

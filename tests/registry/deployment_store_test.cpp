@@ -52,6 +52,27 @@ TEST_F(DeploymentStoreTest, KeepsCredentialsThatAreNotSentAgain) {
   EXPECT_TRUE(run(store.put(other, accept, kActor)).credentials.empty());
 }
 
+TEST_F(DeploymentStoreTest, CredentialsAreSentNowhereElseUnlessTheyAreGivenAgain) {
+  const auto put = [&](const Json& settings, std::optional<std::string> key) {
+    DeploymentDraft wanted = draft(tenant, std::move(key));
+    wanted.settings = settings;
+    return store.put(std::move(wanted), accept, kActor);
+  };
+  const Json there{{"api_url", "https://a.example"}, {"team", "x"}};
+  run(put(there, "hunter2-key"));
+  const std::vector<Json> elsewhere{
+      {{"api_url", "https://b.example"}, {"team", "x"}},
+      {{"team", "x"}},
+      {{"api_url", "https://a.example"}, {"control_url", "https://b.example"}},
+      {{"api_url", "https://a.example"}, {"domain", "b.example"}}};
+  for (const Json& settings : elsewhere)
+    EXPECT_EQ(code_of(put(settings, std::nullopt)), ErrorCode::invalid) << settings;
+  EXPECT_EQ(run(store.find(tenant, "main"))->settings, there);
+  const Json same{{"api_url", "https://a.example/"}, {"team", "y"}, {"domain", nullptr}};
+  EXPECT_EQ(run(put(same, std::nullopt)).credentials.at("api_key").reveal(), "hunter2-key");
+  EXPECT_EQ(run(put(elsewhere[0], "b")).credentials.at("api_key").reveal(), "b");
+}
+
 TEST_F(DeploymentStoreTest, AnotherMasterKeyLosesOnlyWhatItDoesNotOpen) {
   run(store.put(draft(std::nullopt, "a"), accept, kActor));
   const Cipher fresh{Secret(std::string(32, 'f'))};
