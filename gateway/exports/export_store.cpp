@@ -6,6 +6,7 @@
 #include "billing/invoice_rows.hpp"
 #include "gateway/exports/export_events.hpp"
 #include "registry/redact_url.hpp"
+#include "registry/setting_addresses.hpp"
 
 namespace sandgate {
 namespace {
@@ -37,6 +38,14 @@ Json without_nulls(const Json& settings) {
   return kept;
 }
 
+// As with a deployment's credentials: nobody reads stored secrets, nor has them sent to himself.
+void check_not_redirected(const ExportRow& before, const ExportRow& wanted) {
+  if (addresses_in(before.settings) == addresses_in(wanted.settings)) return;
+  throw Error::invalid("/secrets",
+                       "are kept for the address that they were given with: with another one, "
+                       "give them again");
+}
+
 // `begin`: the cursor of a new export; empty: now.
 ExportRow put_in(pqxx::work& tx, const Cipher& cipher, const ExportStore::Draft& draft,
                  const ChangeTrail& trail, std::optional<int64_t> begin) {
@@ -52,6 +61,7 @@ ExportRow put_in(pqxx::work& tx, const Cipher& cipher, const ExportStore::Draft&
   Problems problems;
   find_export_kind(draft.kind)->validate(draft.settings, row.secrets, problems);
   problems.throw_if_any();
+  if (!before.empty() && !draft.secrets) check_not_redirected(before[0], row);
   if (before.empty()) row.cursor = begin ? *begin : last_sequence(tx);
   export_rows::write(tx, cipher, row);
   const ExportRow after = stored(tx, cipher, draft.name);

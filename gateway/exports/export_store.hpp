@@ -13,7 +13,7 @@ class ExportStore {
   struct Draft {
     std::string name, kind;
     Json settings;
-    std::optional<ExportSecrets> secrets;  // empty: keeps the stored ones
+    std::optional<ExportSecrets> secrets;  // empty: keeps the stored ones, for the same address
     bool enabled = true;
     // A new export begins with usage from `since`; empty: with what is booked from now on.
     std::optional<Time> since;

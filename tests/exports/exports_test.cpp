@@ -105,6 +105,22 @@ TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
   EXPECT_NO_THROW(row());
 }
 
+TEST_F(ExportsTest, SecretsAreSentNowhereElseUnlessTheyAreGivenAgain) {
+  ExportStore::Draft draft{.name = "out", .kind = "stripe", .settings = settings(Json::object())};
+  draft.secrets = {{"api_key", Secret("sk_test_fake")}};
+  run(store.put(draft, {}));
+  draft.secrets.reset();
+  draft.settings["customers"][tenant.value] = "cus_one";
+  run(store.put(draft, {}));
+  for (const Json& elsewhere : {Json("https://elsewhere.example"), Json()}) {
+    draft.settings["url"] = elsewhere;
+    EXPECT_EQ(test::code_of(store.put(draft, {})), ErrorCode::invalid) << elsewhere;
+  }
+  EXPECT_EQ(row().settings["url"], receiver.url());
+  draft.secrets = {{"api_key", Secret("sk_test_other")}};
+  EXPECT_NO_THROW(run(store.put(draft, {})));
+}
+
 TEST_F(ExportsTest, TheTrailHasNoPasswordsOfAddresses) {
   ExportStore::Draft draft{.name = "out", .kind = "webhook"};
   draft.settings = {{"url", "https://me:mackerel@example.com/x?token=mackerel"}};
