@@ -50,11 +50,12 @@ std::optional<ShadowOrder> shadow_of(const ResolvedProfile& resolved, const Json
 }  // namespace
 
 Task<CreateOrder> order_from(http::Request& request, Json body, std::string reference,
-                             ProfileResolver& profiles) {
+                             ProfileResolver& profiles, FitToProfile fit) {
   const auto key = request.headers.find("Idempotency-Key");
   const std::string stickiness = stickiness_of(session_of(body), key.value_or(""));
   const auto resolved =
       co_await profiles.resolve(request.tenant(), std::move(reference), stickiness);
+  if (fit) fit(*resolved.profile, body);
   auto shadow = shadow_of(resolved, body);
   co_return CreateOrder{.tenant = request.tenant(),
                         .profile = resolved.name,

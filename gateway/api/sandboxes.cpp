@@ -133,6 +133,10 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
 }
 
 Task<http::Response> SandboxHandlers::create(http::Request& request) {
+  return create_fitted(request, nullptr);
+}
+
+Task<http::Response> SandboxHandlers::create_fitted(http::Request& request, FitToProfile fit) {
   if (request.caller.suspended) throw http::tenant_is_suspended();
   ForwardingPath passed = passed_by(request);
   check_can_forward(passed, parts_.installation->id());
@@ -140,8 +144,9 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
   if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();
   std::string reference = profile_reference(body);
-  CreateOrder order =
-      co_await order_from(request, std::move(body), std::move(reference), parts_.profiles);
+  auto ordering =
+      order_from(request, std::move(body), std::move(reference), parts_.profiles, std::move(fit));
+  CreateOrder order = co_await std::move(ordering);
   order.passed = std::move(passed);
   co_await follow_snapshot(order, snapshots_);
   order.scope_key = request.session.empty() ? scope_key_of(order) : request.session;

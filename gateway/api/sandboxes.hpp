@@ -1,4 +1,5 @@
 #pragma once
+#include "gateway/api/ordering.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
@@ -26,6 +27,8 @@ class SandboxHandlers {
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
+  // The same for another API, whose requests mean more or less than a body says.
+  Task<http::Response> create_fitted(http::Request& request, FitToProfile fit);
   Task<http::Response> list(http::Request& request);
   Task<http::Response> get(http::Request& request);
   Task<http::Response> remove(http::Request& request);

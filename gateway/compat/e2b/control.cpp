@@ -72,28 +72,29 @@ Task<http::Response> Control::answer(const http::Request& request, int status) {
 }
 
 // For a snapshot, the profile is that of the sandbox it was made of.
-Task<std::shared_ptr<const Profile>> Control::profile_for(const http::Request& request,
-                                                          CreateRequest& create) {
-  if (create.snapshot) {
-    const auto snapshot = co_await snapshots_.find(request.tenant(), *create.snapshot);
-    const auto source = co_await parts_.lifecycle.get(request.tenant(), snapshot.sandbox);
-    create.profile = source->record.profile + "@" + std::to_string(source->record.profile_version);
-    create.body["snapshot"] = create.snapshot->value;
-  }
-  create.body["profile"] = create.profile;
-  const auto resolved = co_await parts_.profiles.resolve(request.tenant(), create.profile, "");
-  co_return resolved.profile;
+Task<std::string> Control::profile_for(TenantId tenant, SnapshotId id) {
+  const auto snapshot = co_await snapshots_.find(tenant, std::move(id));
+  const auto source = co_await parts_.lifecycle.get(tenant, snapshot.sandbox);
+  co_return source->record.profile + "@" + std::to_string(source->record.profile_version);
 }
 
 Task<http::Response> Control::create(http::Request& request) {
   CreateRequest create = create_request_from(request.json());
-  const auto profile = co_await profile_for(request, create);
-  check_profile_allows(*profile, create);
-  const int64_t usual = is_new(request) ? kTimeout : kOldTimeout;
-  create.body["ttl_seconds"] =
-      create.timeout.value_or(std::min<int64_t>(usual, most_ttl(*profile).count()));
+  if (create.snapshot) {
+    auto naming = profile_for(request.tenant(), *create.snapshot);
+    create.profile = co_await std::move(naming);
+    create.body["snapshot"] = create.snapshot->value;
+  }
+  create.body["profile"] = create.profile;
   http::Request inner = with_body(request, create.body);
-  const http::Response made = co_await parts_.sandboxes.create(inner);
+  const int64_t usual = is_new(request) ? kTimeout : kOldTimeout;
+  const auto fit = [&](const Profile& profile, Json& body) {
+    check_profile_allows(profile, create);
+    const int64_t most = most_ttl(profile).count();
+    body["ttl_seconds"] = create.timeout.value_or(std::min(usual, most));
+  };
+  auto creating = parts_.sandboxes.create_fitted(inner, fit);
+  const http::Response made = co_await std::move(creating);
   const Json document = Json::parse(std::get<std::string>(made.body));
   request.params["id"] = document.at("id").get<std::string>();
   // A sandbox that existed before (in its scope) keeps its ports.

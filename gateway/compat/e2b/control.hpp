@@ -18,7 +18,6 @@ class Control {
   struct Parts {
     Database& database;
     Lifecycle& lifecycle;
-    ProfileResolver& profiles;
     api::SandboxHandlers& sandboxes;
     Pausing& pausing;
     api::SnapshotHandlers& snapshots;
@@ -55,8 +54,7 @@ class Control {
   Task<Json> take_over(http::Request request, Json copy, int64_t seconds, bool public_ports);
   Task<Json> set_up(http::Request request, int64_t seconds, bool public_ports);
   Task<http::Response> answer(const http::Request& request, int status);
-  Task<std::shared_ptr<const Profile>> profile_for(const http::Request& request,
-                                                   CreateRequest& create);
+  Task<std::string> profile_for(TenantId tenant, SnapshotId id);
 
   const Parts parts_;
   Snapshots snapshots_;

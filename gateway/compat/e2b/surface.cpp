@@ -9,7 +9,6 @@ Surface::Surface(Parts parts)
       tokens_(parts_.token_key),
       control_({.database = parts_.database,
                 .lifecycle = parts_.lifecycle,
-                .profiles = parts_.profiles,
                 .sandboxes = parts_.sandboxes,
                 .pausing = parts_.pausing,
                 .snapshots = parts_.snapshots,

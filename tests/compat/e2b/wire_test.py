@@ -73,6 +73,26 @@ class Wire(unittest.TestCase):
         self.assertEqual(self.here.control("DELETE", "/sandboxes/" + made["sandboxID"]).status, 204)
         self.assertEqual(health(made["envdAccessToken"]), 502)
 
+    def test_what_the_profile_says_is_that_of_the_version_which_is_taken(self):
+        operator = self.here.server.operator()
+        for action in ("kill", "pause"):
+            self.here.server.profile("turning", on_expiry=action)
+        operator.ok("PUT", "/v1/profiles/turning/channels/stable",
+                    {"version": 1, "canary": {"version": 2, "percent": 50}})
+        bucket = lambda session: int(hashlib.sha256(session.encode()).hexdigest()[:8], 16) % 100
+        stable = next(f"s{i}" for i in range(100) if bucket(f"s{i}") >= 50)
+        canary = next(f"s{i}" for i in range(100) if bucket(f"s{i}") < 50)
+        create = lambda session, pauses: self.here.control(
+            "POST", "/v2/sandboxes", {"templateID": "turning", "autoPause": pauses, "metadata": {"session": session}})
+        for _ in range(8):
+            for session, pauses in ((stable, True), (canary, False)):
+                answer = create(session, pauses)
+                self.assertEqual(answer.status, 400, answer.body)
+                self.assertIn("autoPause", answer.json()["message"])
+        made = create(stable, False)
+        self.assertEqual(made.status, 201, made.body)
+        self.here.control("DELETE", "/sandboxes/" + made.json()["sandboxID"])
+
     def test_what_is_no_message_is_refused(self):
         good = {"process": {"cmd": "true"}}
         for body, code in ((envelope(good, flags=1), "unimplemented"), (envelope(good, flags=2), "invalid_argument"),
