@@ -49,6 +49,16 @@ ProfileVersion version_from(const pqxx::row& row) {
   }
 }
 
+// Publishing one version must not bring others into force again.
+void forget_channels_of_archived(pqxx::work& tx, const std::optional<TenantId>& owner,
+                                 const std::string& name) {
+  tx.exec_params(
+      "WITH archived AS (SELECT id FROM profile WHERE name = $2 "
+      "AND tenant IS NOT DISTINCT FROM $1 AND archived_at IS NOT NULL FOR UPDATE) "
+      "DELETE FROM profile_channel USING archived WHERE profile = archived.id",
+      to_sql(owner), name);
+}
+
 Error no_own_profile(pqxx::work& tx, const std::optional<TenantId>& owner,
                      const std::string& name) {
   const bool shared = owner && find(tx, std::nullopt, name);
@@ -128,6 +138,7 @@ ProfileHead lock_existing(pqxx::work& tx, const std::optional<TenantId>& owner,
 
 ProfileHead lock_or_create(pqxx::work& tx, const std::optional<TenantId>& owner,
                            const std::string& name) {
+  forget_channels_of_archived(tx, owner, name);
   tx.exec_params(
       "INSERT INTO profile (tenant, name) VALUES ($1, $2) "
       "ON CONFLICT (tenant, name) DO UPDATE SET archived_at = NULL",

@@ -42,8 +42,8 @@ std::string profile_topic(const std::optional<TenantId>& owner, std::string_view
 
 // Profiles, their versions and channels in PostgreSQL; an empty `owner` is the operator. Versions
 // are immutable. An archived profile is not found, but its versions can be read, and numbering
-// continues when the name is published again. Changes throw Error(not_found) when the owner has no
-// such profile.
+// continues when the name is published again, without the channels it had. Changes throw
+// Error(not_found) when the owner has no such profile.
 class ProfileStore {
  public:
   // Counts archived profiles, because their versions stay.

@@ -257,6 +257,24 @@ TEST_F(ProfileStoreTest, ArchivingKeepsHistoryAndNumbers) {
   EXPECT_EQ(resolved("python@1"), 1);
 }
 
+TEST_F(ProfileStoreTest, WhatWasInForceBeforeItWasArchivedIsNotAgain) {
+  publish(60);
+  publish(61);
+  const ProfileChannel canary{.version = 1, .canary = Canary{2, 50}};
+  for (const char* channel : {"stable", "beta"})
+    run(store.set_channel(std::nullopt, "python", channel, canary, kActor));
+  run(store.archive(std::nullopt, "python", kActor));
+  EXPECT_EQ(run(store.find_with_archived(tenant, "python"))->channels.size(), 2u) << "history";
+  run(store.publish(std::nullopt, profile_with(62), "next", kActor));
+  resolver.changed(std::nullopt, "python");
+  EXPECT_EQ(refusal("python"), ErrorCode::not_found);
+  EXPECT_EQ(refusal("python@beta"), ErrorCode::not_found);
+  EXPECT_EQ(resolved("python@next"), 3);
+  publish(63);
+  resolver.changed(std::nullopt, "python");
+  EXPECT_EQ(resolved("python"), 4);
+}
+
 TEST_F(ProfileStoreTest, AnotherReplicaLearnsOfAPublish) {
   publish(60);
   EXPECT_EQ(resolved("python"), 1);
