@@ -74,22 +74,33 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
   return rated;
 }
 
-std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
-                                     const Resources& resources, Time at) {
+std::optional<HourlyCharge> hourly_charge(const PriceSnapshot& prices, const PriceScope& scope,
+                                          const Resources& resources, Time at) {
   std::optional<Money> total;
+  bool is_partial = false;
   for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
     const auto terms = charge_terms(prices, scope, meter, at);
     if (!terms) continue;
     const Money part = terms->of(quantity);
     if (!total) total = Money{Decimal(), part.currency};
-    if (total->currency == part.currency) total->amount += part.amount;
+    if (total->currency == part.currency)
+      total->amount += part.amount;
+    else
+      is_partial = is_partial || !part.amount.is_zero();
   }
   // Time is free where only creates, bytes or the like have a price.
   for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
     if (const auto terms = charge_terms(prices, scope, kMeterKinds[i], at))
       total = Money{Decimal(), terms->currency};
   if (!total && scope.own) total = Money{Decimal(), std::string(kUnpriced)};
-  return total;
+  if (!total) return std::nullopt;
+  return HourlyCharge{*std::move(total), is_partial};
+}
+
+std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
+                                     const Resources& resources, Time at) {
+  auto hourly = hourly_charge(prices, scope, resources, at);
+  return hourly ? std::optional(std::move(hourly->charge)) : std::nullopt;
 }
 
 Decimal charge_of_steps(const PriceSnapshot& prices, const PriceScope& scope,

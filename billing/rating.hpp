@@ -28,7 +28,15 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
 
 // The tenant's charge for an hour of running at the unit prices of `at`, without minimums, rounding
 // and included quantities. Empty when no meter of the backend has a price, but zero on a tenant's
-// own deployment. Meters charged in another currency than the first are left out.
+// own deployment. Meters charged in another currency than the first are left out; it is partial if
+// they charge anything.
+struct HourlyCharge {
+  Money charge;
+  bool is_partial = false;
+};
+std::optional<HourlyCharge> hourly_charge(const PriceSnapshot& prices, const PriceScope& scope,
+                                          const Resources& resources, Time at);
+// The same, where it does not matter whether that is all.
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
                                      const Resources& resources, Time at);
 

@@ -13,6 +13,7 @@ namespace sandgate {
 struct Candidate {
   DeploymentPtr deployment;
   std::optional<Decimal> price_per_hour;  // charged to the tenant; empty: unknown
+  bool price_is_partial = false;  // some of the charge is in another currency, and not in there
   std::optional<Decimal> cost_per_hour;  // asked by the vendor; never shown to tenants
   std::optional<Money> expected_price;  // of the whole run, ranked by `cheapest`; empty: unknown
   Health health;

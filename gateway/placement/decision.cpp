@@ -117,12 +117,13 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
   bool is_first = true;
   for (const std::string& region : one.regions_within(profile.placement.regions)) {
     const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
-    const auto charge = charge_per_hour(prices, scope, size, at);
+    const auto hourly = hourly_charge(prices, scope, size, at);
+    candidate.price_is_partial = candidate.price_is_partial || (hourly && hourly->is_partial);
     // Of several regions the dearest counts, and one without a price before all others.
     const auto& highest = candidate.price_per_hour;
-    if (!is_first && (!highest || (charge && charge->amount <= *highest))) continue;
+    if (!is_first && (!highest || (hourly && hourly->charge.amount <= *highest))) continue;
     is_first = false;
-    candidate.price_per_hour = charge ? std::optional(charge->amount) : std::nullopt;
+    candidate.price_per_hour = hourly ? std::optional(hourly->charge.amount) : std::nullopt;
     candidate.expected_price = charge_of_run(
         prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kReservationHorizon));
     candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);

@@ -135,8 +135,10 @@ class Examination {
   void price() {
     const auto& most = required_.placement.max_cost_per_hour;
     const bool known = candidate_.price_per_hour.has_value();
-    if (!known && (most || candidate_.price_required)) reject("price_unknown");
-    if (known && most && *candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
+    const bool comparable = known && !candidate_.price_is_partial;
+    if ((!known && candidate_.price_required) || (!comparable && most)) reject("price_unknown");
+    if (comparable && most &&
+        *candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
       reject("price_above_limit");
   }
 

@@ -98,5 +98,20 @@ TEST(ExpectedPrice, IsTheHighestWhereTheBackendChoosesTheRegion) {
   EXPECT_EQ(wide.in({}).rejected_because, std::vector<std::string>{"price_unknown"});
 }
 
+TEST(ExpectedPrice, InSeveralCurrenciesIsWithinNoLimit) {
+  TwoRegions wide;
+  PriceVersion euros{.id = 2, .book = "memory", .version = 1, .currency = "EUR"};
+  euros.entries.push_back(
+      {.provider = "wide", .meter = MeterKind::memory_gib_second, .terms = {.unit_price = 9}});
+  wide.books.push_back(euros);
+  EXPECT_EQ(wide.in({"us"}).price_per_hour->to_string(), "3600");
+  EXPECT_EQ(wide.in({"us"}).rejected_because, std::vector<std::string>{"price_unknown"});
+  wide.books.back().entries[0].terms.unit_price = 0;
+  EXPECT_TRUE(wide.in({"us"}).eligible());
+  wide.books.back().entries[0].meter = MeterKind::egress_gib;
+  wide.books.back().entries[0].terms.unit_price = 9;
+  EXPECT_TRUE(wide.in({"us"}).eligible()) << "what depends on use is in no price per hour";
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -152,6 +152,14 @@ std::vector<std::string> ranked(const Requirements& required, std::string_view s
   return names;
 }
 
+TEST(Filter, APriceInSeveralCurrenciesIsKnownButWithinNoLimit) {
+  Candidate one = candidate(deployment("one"));
+  one.price_is_partial = one.price_required = true;
+  EXPECT_TRUE(reasons(requirements(), one).empty());
+  const auto limited = requirements([](Profile& p) { p.placement.max_cost_per_hour = "9"; });
+  EXPECT_EQ(reasons(limited, one), std::vector<std::string>{"price_unknown"});
+}
+
 TEST(Rank, OrdersByExpectedPriceThenHealthThenName) {
   std::vector<Candidate> some;
   for (const char* name : {"e", "d", "c", "b", "a"}) some.push_back(candidate(deployment(name)));
