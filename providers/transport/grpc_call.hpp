@@ -68,7 +68,7 @@ struct Call {
 // call's status, or Error(unavailable) if there is none. Dropping the stream cancels the call.
 class MessageStream {
  public:
-  // KeyedTicketLock a status into an Error, for servers with error details of their own.
+  // Turns a status into an Error, for servers with error details of their own.
   using ErrorReader = Error (*)(std::string_view provider, const Status& status);
 
   MessageStream(std::string provider, std::string path, std::unique_ptr<HttpStream> source,

@@ -72,7 +72,7 @@ inline constexpr auto kCreateDeadline = std::chrono::minutes(2);
 // codes are logged, because vendors echo input, which may contain tenants' secrets.
 class RestApi {
  public:
-  // KeyedTicketLock a refusal into an Error, for providers with an error document of their own.
+  // Turns a refusal into an Error, for providers with an error document of their own.
   using ErrorReader = Error (*)(std::string_view provider, const HttpReply& reply);
 
   RestApi(HttpClient& http, RestTarget target, ErrorReader read_error = nullptr);

@@ -17,7 +17,7 @@ struct WebSocketCall {
   bool allow_private = false;  // as in HttpCall
   std::shared_ptr<const TlsIdentity> tls;  // as in HttpCall
   std::string protocols;  // offered subprotocols, "a, b"; empty: none
-  // KeyedTicketLock a refused upgrade into an Error; null: by status.
+  // Turns a refused upgrade into an Error; null: by status.
   Error (*read_error)(std::string_view provider, const HttpReply& reply) = nullptr;
 };
 
