@@ -30,12 +30,16 @@ double draw(std::string_view seed, std::string_view salt) {
   return (static_cast<double>(hash_of(seed, salt) >> 11) + 0.5) / 9007199254740992.0;
 }
 
+// Whether the price is known, and all of it in one currency.
+bool has_whole_price(const Candidate& one) { return one.expected_price && !one.price_is_partial; }
+
 // Amounts are comparable within one currency only: the most common one.
 std::string usual_currency(const std::vector<Candidate*>& eligible) {
   std::map<std::string, size_t> counts;
   std::string usual;
   for (const Candidate* one : eligible)
-    if (one->expected_price) ++counts[one->expected_price->currency];
+    if (has_whole_price(*one) && !one->expected_price->amount.is_zero())
+      ++counts[one->expected_price->currency];
   for (const auto& [currency, count] : counts)
     if (usual.empty() || count > counts[usual]) usual = currency;
   return usual;
@@ -47,7 +51,10 @@ void by_price(std::vector<Candidate*>& eligible) {
   std::vector<Candidate*> priced;
   for (Candidate* one : eligible) {
     one->score = kLast;
-    if (one->expected_price && one->expected_price->currency == currency) priced.push_back(one);
+    if (!has_whole_price(*one)) continue;
+    // Zero is so in every currency.
+    const Money& price = *one->expected_price;
+    if (price.amount.is_zero() || price.currency == currency) priced.push_back(one);
   }
   // At equal charge, the lower cost to us.
   const Decimal free;

@@ -171,6 +171,17 @@ TEST(Rank, OrdersByExpectedPriceThenHealthThenName) {
   EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"d", "b", "a", "c", "e"}));
 }
 
+TEST(Rank, WhatIsFreeIsTheCheapestInEveryCurrency) {
+  std::vector<Candidate> some;
+  for (const char* name : {"a", "b", "own"}) some.push_back(candidate(deployment(name)));
+  some[0].expected_price = Money{*Decimal::parse("0.03"), "EUR"};
+  some[1].expected_price = Money{*Decimal::parse("0.02"), "EUR"};
+  some[2].expected_price = Money{Decimal(), "USD"};
+  EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"own", "b", "a"}));
+  some[2].price_is_partial = true;
+  EXPECT_EQ(ranked(requirements(), "x", some), (std::vector<std::string>{"b", "a", "own"}));
+}
+
 TEST(Rank, FollowsPriorityAndSharesByWeight) {
   std::vector<Candidate> some;
   for (const char* name : {"a", "b", "c"}) some.push_back(candidate(deployment(name)));
