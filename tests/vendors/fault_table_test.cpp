@@ -110,9 +110,12 @@ TEST_P(VendorFaults, ALostAnswerIsFoundByItsTag) {
     EXPECT_EQ(error->code, ErrorCode::unavailable) << kind;
     EXPECT_EQ(asked_to_create(), before + 1) << kind;
     const auto found = loop_.run(provider().find_by_tag(tag_));
-    ASSERT_TRUE(found) << kind;
-    EXPECT_EQ(found->sandbox_id, tag_);
-    loop_.run(provider().kill(found->backend_id));
+    // An adapter may end what it made when the answer breaks off.
+    EXPECT_TRUE(found || std::string_view(kind) == "half_body") << kind;
+    if (found) {
+      EXPECT_EQ(found->sandbox_id, tag_);
+      loop_.run(provider().kill(found->backend_id));
+    }
     EXPECT_EQ(vendor_->server().state()["boxes"], Json::array()) << kind;
   }
   EXPECT_EQ(vendor_->server().state()["created"], 2);
