@@ -163,6 +163,9 @@ TEST_F(BudgetRoundsTest, ATenantThatCannotBeLookedAfterHoldsUpNobodyElse) {
   EXPECT_EQ(budget().reserved, dec("0.6"));
   EXPECT_NO_THROW(run(budgets.renew(*database)));
   EXPECT_EQ(budget().reserved, dec("0"));
+  // Whoever was waited for no longer goes on once it has the lock, and reads the clock.
+  holding.abort();
+  EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
 }
 
 TEST_F(BudgetRoundsTest, ManyThatMayFinishHideNoneThatHasToStop) {
