@@ -117,15 +117,23 @@ std::vector<std::string> due(pqxx::work& tx) {
   return names;
 }
 
-std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name) {
+std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name,
+                              std::chrono::milliseconds lease) {
   const auto rows = tx.exec_params(
-      // A round takes up to nine: 200 retries and 200 events, eight at once, ten seconds each.
-      "UPDATE export SET lease_until = now() + interval '10 minutes' WHERE name = $1"
+      "UPDATE export SET lease_until = now() + $2 * interval '1 ms' WHERE name = $1"
       " AND enabled AND next_try_at <= now() AND lease_until <= now() RETURNING " +
           std::string(kExportColumns),
-      name);
+      name, lease.count());
   if (rows.empty()) return std::nullopt;
   return export_from(rows[0], cipher);
+}
+
+void renew(pqxx::work& tx, const ExportRow& row, std::chrono::milliseconds lease) {
+  // The time is that after a wait for finish(), whose end of the lease stays.
+  tx.exec_params(
+      "UPDATE export SET lease_until = clock_timestamp() + $2 * interval '1 ms' WHERE name = $1"
+      " AND created_at = $3::timestamptz AND lease_until > clock_timestamp()",
+      row.name, lease.count(), to_rfc3339(row.created_at));
 }
 
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {

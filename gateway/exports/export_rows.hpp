@@ -47,15 +47,18 @@ bool remove(pqxx::work& tx, const std::string& name);
 
 // Names of enabled exports that are due and not leased.
 std::vector<std::string> due(pqxx::work& tx);
-// Leases an export for 10 minutes, longer than a round takes; empty when it is not due or leased.
-std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name);
+// Leases an export; empty when it is not due or leased.
+std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name,
+                              std::chrono::milliseconds lease);
 // The result of a round.
 struct Round {
   int64_t cursor = 0, sent = 0;
   std::string error;  // why it had to stop; empty: it did not
   std::optional<std::chrono::seconds> wait;  // until the next try; empty: at once
 };
-// These four have no effect on another export that was created meanwhile under the same name.
+// These five have no effect on another export that was created meanwhile under the same name.
+// Extends a lease that is not over.
+void renew(pqxx::work& tx, const ExportRow& row, std::chrono::milliseconds lease);
 // Writes the result and ends the lease.
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round);
 // Also says the newer reason of an event that is a dead letter already, and ends its retry.

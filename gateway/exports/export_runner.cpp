@@ -77,30 +77,50 @@ Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<Export
 }
 
 Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
-  auto taking = [this, name](pqxx::work& tx) { return export_rows::take(tx, cipher_, name); };
+  using namespace asio::experimental::awaitable_operators;
+  auto taking = [this, name](pqxx::work& tx) {
+    return export_rows::take(tx, cipher_, name, lease_);
+  };
   const auto row = co_await database_.run(std::move(taking));
   if (!row) co_return 0;
-  const BatchResult again = co_await retry_dead_letters(*row);
+  auto sending = attempt(send_batch(*row, through));
+  auto keeping = keep_leased(*row);
+  const auto outcome = co_await (std::move(sending) || std::move(keeping));
+  if (const Error* error = std::get_if<Error>(&outcome)) throw *error;
+  co_return std::get<size_t>(outcome);
+}
+
+Task<void> ExportRunner::keep_leased(ExportRow row) {
+  for (;;) {
+    co_await sleep_for(lease_ / 3);
+    auto renewing =
+        database_.run([this, row](pqxx::work& tx) { export_rows::renew(tx, row, lease_); });
+    co_await attempt(std::move(renewing));
+  }
+}
+
+Task<size_t> ExportRunner::send_batch(ExportRow row, int64_t through) {
+  const BatchResult again = co_await retry_dead_letters(row);
   // What stops dead letters would stop the others: the round is over then.
   const bool goes_on = again.stopped.empty();
-  const int64_t end = goes_on ? std::min(through, row->cursor + kWindow) : row->cursor;
-  auto reading = [cursor = row->cursor, end](pqxx::work& tx) {
+  const int64_t end = goes_on ? std::min(through, row.cursor + kWindow) : row.cursor;
+  auto reading = [cursor = row.cursor, end](pqxx::work& tx) {
     return read_export_events(tx, cursor, end);
   };
   const auto events = co_await database_.run(std::move(reading));
   BatchResult result{.stopped = again.stopped, .retry_after = again.retry_after};
   if (goes_on) {
-    auto delivering = deliver(*row, events);
+    auto delivering = deliver(row, events);
     result = co_await std::move(delivering);
   }
-  const export_rows::Round round = round_of(*row, end, events, result);
+  const export_rows::Round round = round_of(row, end, events, result);
   auto writing = [row, events, result, round](pqxx::work& tx) {
-    add_refused(tx, *row, events, result);
-    export_rows::finish(tx, *row, round);
+    add_refused(tx, row, events, result);
+    export_rows::finish(tx, row, round);
   };
   co_await database_.run(std::move(writing));
   if (!result.stopped.empty())
-    log::warn("an export has to wait", {{"export", name}, {"reason", result.stopped}});
+    log::warn("an export has to wait", {{"export", row.name}, {"reason", result.stopped}});
   co_return again.settled + result.settled;
 }
 

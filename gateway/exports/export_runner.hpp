@@ -10,13 +10,17 @@ namespace sandgate {
 class ExportRunner {
  public:
   // `allow_private`: allows receivers at addresses that are not public, whatever their settings.
+  // `lease`: how long an export waits for a gateway that died in a round of it, or lost its
+  // database; a longer round renews it.
   ExportRunner(Database& database, const Cipher& cipher, HttpClient& http, const Clock& clock,
-               bool allow_private = false)
+               bool allow_private = false,
+               std::chrono::milliseconds lease = std::chrono::minutes(1))
       : database_(database),
         cipher_(cipher),
         http_(http),
         clock_(clock),
-        allow_private_(allow_private) {}
+        allow_private_(allow_private),
+        lease_(lease) {}
 
   // Sends one batch of every due export, of several at a time. Returns how many events were
   // settled; more may wait.
@@ -27,6 +31,8 @@ class ExportRunner {
 
  private:
   Task<size_t> run_one(std::string name, int64_t through);
+  Task<size_t> send_batch(ExportRow row, int64_t through);
+  Task<void> keep_leased(ExportRow row);  // until it is cancelled
   Task<BatchResult> retry_dead_letters(ExportRow row);  // dead letters marked for retry
   Task<BatchResult> deliver(const ExportRow& row, std::vector<ExportEvent> events);
 
@@ -35,6 +41,7 @@ class ExportRunner {
   HttpClient& http_;
   const Clock& clock_;
   const bool allow_private_;
+  const std::chrono::milliseconds lease_;
 };
 
 }  // namespace sandgate

@@ -240,8 +240,8 @@ TEST_F(ExportsTest, DeadLettersThatAreRetriedObeyRetryAfterToo) {
 TEST_F(ExportsTest, ARoundChangesNoOtherExportThatHasItsNameByNow) {
   put(settings({{tenant.value, "cus_one"}}));
   use(10s);
-  const auto taken =
-      run(database->run([&](pqxx::work& tx) { return export_rows::take(tx, cipher, "out"); }));
+  const auto taken = run(
+      database->run([&](pqxx::work& tx) { return export_rows::take(tx, cipher, "out", 1min); }));
   run(store.remove("out", {}));
   put(settings({{tenant.value, "cus_two"}}));
   const int64_t begins = row().cursor;
