@@ -30,7 +30,7 @@ void Accounting::start() {
          [this]() -> Task<void> { co_await meter.book_ends(foundation.database); });
   repeat(foundation.executor(), "exports", seconds(5), [this]() -> Task<void> {
     // Sends batches until the backlog is empty; a failing export is not due again immediately.
-    for (size_t sent = 1; sent > 0;) sent = co_await exports.run_once();
+    for (size_t moved = 1; moved > 0;) moved = co_await exports.run_once();
   });
   repeat(foundation.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(foundation.database); });

@@ -45,17 +45,17 @@ Task<size_t> ExportRunner::run_once() {
   auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
   if (names.empty()) co_return 0;
   const int64_t through = co_await booking_watermark(database_);
-  size_t settled = 0;
-  auto send = [this, through, &settled](std::string name) -> Task<void> {
+  size_t moved = 0;
+  auto send = [this, through, &moved](std::string name) -> Task<void> {
     auto running = run_one(name, through);
     const auto outcome = co_await attempt(std::move(running));
     if (const Error* error = std::get_if<Error>(&outcome))
       log::warn("an export was interrupted", {{"export", name}, {"reason", error->what()}});
     else
-      settled += std::get<size_t>(outcome);
+      moved += std::get<size_t>(outcome);
   };
   co_await for_each_concurrent(std::move(names), kExportsAtOnce, send);
-  co_return settled;
+  co_return moved;
 }
 
 Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
@@ -121,7 +121,7 @@ Task<size_t> ExportRunner::send_batch(ExportRow row, int64_t through) {
   co_await database_.run(std::move(writing));
   if (!result.stopped.empty())
     log::warn("an export has to wait", {{"export", row.name}, {"reason", result.stopped}});
-  co_return again.settled + result.settled;
+  co_return again.settled + static_cast<size_t>(round.cursor - row.cursor);
 }
 
 Task<BatchResult> ExportRunner::retry_dead_letters(ExportRow row) {

@@ -22,8 +22,8 @@ class ExportRunner {
         allow_private_(allow_private),
         lease_(lease) {}
 
-  // Sends one batch of every due export, of several at a time. Returns how many events were
-  // settled; more may wait.
+  // Sends one batch of every due export, of several at a time. Returns how far they got, in booking
+  // numbers (also those that no event has) and retried dead letters; more may wait unless it is 0.
   Task<size_t> run_once();
 
   // Pause after a failure that follows `failures` others in a row: 2 s doubling to 5 minutes.

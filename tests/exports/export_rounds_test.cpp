@@ -13,6 +13,15 @@ using test::run;
 
 using ExportRounds = test::ExportsFixture;
 
+// A booking that is undone leaves a gap in the numbers, of thousands after a failed flush.
+TEST_F(ExportRounds, NumbersWithoutAnEventDelayNothing) {
+  put(settings({{tenant.value, "cus_one"}}));
+  run(database->run([](pqxx::work& tx) { tx.exec("SELECT setval('usage_sequence', 1000)"); }));
+  use(100s);
+  drain();
+  EXPECT_EQ(received(), used());
+}
+
 // Who died in a round holds others up for as long as a lease: it must not be as long as a round.
 TEST_F(ExportRounds, ARoundKeepsItsLeaseUntilItIsOver) {
   const auto told = [&](const std::string& sql) {
