@@ -91,7 +91,9 @@ void Meter::change(pqxx::work& tx, const SandboxId& id, MeterState state,
   if (row->life.closed || row->life.unbooked_end) return;
   advance(tx, *row, rating.now, totals, rating);
   const bool ran = row->life.state == MeterState::running, runs = state == MeterState::running;
-  if (ran && !runs) row->counters.pause(rating.now);
+  // One that is paused late is charged as paused from the end of its time on.
+  if (ran && !runs)
+    row->counters.pause(std::min(rating.now, row->life.ends_at.value_or(rating.now)));
   if (!ran && runs) row->counters.resume(rating.now);
   row->life.state = state;
   row->life.resources = resources;

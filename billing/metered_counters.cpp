@@ -84,9 +84,10 @@ std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
                                               const PriceBooks::RatingContext& rating,
                                               int64_t most_egress) {
   std::vector<UsageEvent> events;
-  if (until <= observed_at || totals.sampled_at <= read_at ||
-      totals.sampled_at > std::max(rating.now, until) + kLateReading)
-    return events;
+  const Time latest = std::max(rating.now, until) + kLateReading;
+  if (totals.sampled_at <= read_at || totals.sampled_at > latest) return events;
+  if (until <= observed_at && life.ends_at && *life.ends_at <= observed_at) pass_over(totals);
+  if (until <= observed_at) return events;
   const auto pieces = running_until(until, totals.sampled_at, *rating.prices);
   const Interval span{life.opened_at, totals.sampled_at};
   const auto count = [&](MeterKind meter, int64_t whole, auto quantity_of, Decimal& total) {
@@ -119,6 +120,13 @@ std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
   read_at = totals.sampled_at;
   if (resumed_at) paused_from = resumed_at = std::nullopt;
   return events;
+}
+
+void MeteredCounters::pass_over(const Meter::Measured& totals) {
+  if (totals.egress_bytes && *totals.egress_bytes >= 0) egress_bytes_seen = *totals.egress_bytes;
+  if (totals.active_cpu_micros && *totals.active_cpu_micros >= 0)
+    cpu_micros_seen = *totals.active_cpu_micros;
+  read_at = totals.sampled_at;
 }
 
 void MeteredCounters::pause(Time at) {

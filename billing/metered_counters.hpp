@@ -22,8 +22,9 @@ struct MeteredCounters {
   // 0. More than is possible in that time (`most_egress` in Gbit/s, the processors) is cut. Of
   // processor time no more is charged than the size asked for comes to in the running time, which
   // is what budgets set aside; five seconds of what is left over count with the next reading. No
-  // events when `until` is not after `observed_at`, or the reading is not newer than the last or
-  // more than 5 s ahead of `rating`'s clock.
+  // events when `until` is not after `observed_at` (once the sandbox's time is over the increase is
+  // never charged), or the reading is not newer than the last or more than 5 s ahead of `rating`'s
+  // clock.
   std::vector<UsageEvent> take(const MeteredLife& life, const Meter::Measured& totals, Time until,
                                const PriceBooks::RatingContext& rating, int64_t most_egress);
 
@@ -37,6 +38,8 @@ struct MeteredCounters {
                                       const PriceSnapshot& prices) const;
 
  private:
+  // Stores a reading whose increase is not charged.
+  void pass_over(const Meter::Measured& totals);
   // The increase since `seen`, cut to `per_micro` a microsecond. `span`: from the start of counting
   // to the reading.
   int64_t counted(int64_t seen, int64_t reading, int64_t per_micro, Interval span);

@@ -108,5 +108,29 @@ TEST_F(PausingWorld, WhatIsNotPausedYetThoughItsTimeIsOverIsBookedOnce) {
   EXPECT_EQ(run(meter.flush_tenant(*world.database, world.tenant)), 0u);
 }
 
+// Of processor time as well, which is counted by the backend.
+TEST_F(PausingWorld, WhatIsCountedBetweenTheEndOfItsTimeAndALatePauseIsNotCharged) {
+  const SandboxRecord box = world.create([](Profile& p) { p.on_expiry = EndAction::pause; });
+  world.sql(
+      "UPDATE metered_sandbox SET opened_at = now() - interval '10 minutes', boundary = now()"
+      " - interval '10 minutes', observed_at = now() - interval '10 minutes' RETURNING sandbox");
+  world.sql("UPDATE sandbox SET expires_at = now() - interval '5 minutes' RETURNING id");
+  const auto count = [&](std::chrono::seconds busy) {
+    run(world.database->run([&](pqxx::work& tx) {
+      const auto micros = std::chrono::microseconds(busy).count();
+      world.replica.meter.observe(tx, box.id, {std::nullopt, micros, SystemClock().now()});
+    }));
+    return world.sql(
+        "SELECT trim_scale(round(sum(quantity))) FROM usage_event WHERE meter ="
+        " 'active_cpu_second'");
+  };
+  EXPECT_EQ(count(seconds(600)), "300");
+  EXPECT_EQ(count(seconds(660)), "300");
+  EXPECT_EQ(run(world.replica.reaper().pause_due()), 1u);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  resume(box);
+  EXPECT_EQ(count(seconds(720)), "300") << "it ran for no second more";
+}
+
 }  // namespace
 }  // namespace sandgate::test
