@@ -3,6 +3,7 @@
 #include "billing/booking_watermark.hpp"
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/settle.hpp"
 #include "gateway/exports/export_events.hpp"
 
 namespace sandgate {
@@ -77,17 +78,13 @@ Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<Export
 }
 
 Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
-  using namespace asio::experimental::awaitable_operators;
   auto taking = [this, name](pqxx::work& tx) {
     return export_rows::take(tx, cipher_, name, lease_);
   };
   const auto row = co_await database_.run(std::move(taking));
   if (!row) co_return 0;
-  auto sending = attempt(send_batch(*row, through));
-  auto keeping = keep_leased(*row);
-  const auto outcome = co_await (std::move(sending) || std::move(keeping));
-  if (const Error* error = std::get_if<Error>(&outcome)) throw *error;
-  co_return std::get<size_t>(outcome);
+  auto sending = with_companion(send_batch(*row, through), keep_leased(*row));
+  co_return co_await std::move(sending);
 }
 
 Task<void> ExportRunner::keep_leased(ExportRow row) {
