@@ -64,21 +64,26 @@ Descriptor BlaxelProvider::descriptor() const {
 
 Resources BlaxelProvider::granted(const Resources& asked) const { return blaxel::granted(asked); }
 
-Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
+Task<std::optional<blaxel::Box>> BlaxelProvider::record_of(std::string name) {
   RestCall call{.path = blaxel::box_path(name)};
   const auto document = co_await api_.find(std::move(call));
   if (!document) co_return std::nullopt;
-  blaxel::Box box = blaxel::to_box(*document);
-  if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
+  co_return blaxel::to_box(*document);
+}
+
+Task<std::optional<blaxel::Box>> BlaxelProvider::box_of(std::string name) {
+  auto box = co_await record_of(std::move(name));
+  if (box && box->sandbox.state == BackendState::gone) co_return std::nullopt;
   co_return box;
 }
 
-// Creates are asynchronous: an accepted sandbox may not run yet.
+// Creates are asynchronous: an accepted sandbox may not run yet, nor have a record. One that ended
+// keeps its record for minutes, so a missing record is no end. The caller's limit ends the wait.
 Task<BackendSandbox> BlaxelProvider::wait_until_started(std::string name,
                                                         std::optional<blaxel::Box> box) {
-  const auto ask = [this, name] { return box_of(name); };
-  for (Backoff pause; box && box->sandbox.state != BackendState::gone;) {
-    if (box->running) co_return std::move(box->sandbox);
+  const auto ask = [this, name] { return record_of(name); };
+  for (Backoff pause; !box || box->sandbox.state != BackendState::gone;) {
+    if (box && box->running) co_return std::move(box->sandbox);
     co_await pause.wait();
     box = co_await retry_until_answered(ask);
   }
@@ -98,7 +103,6 @@ Task<BackendSandbox> BlaxelProvider::create(CreateSpec spec) {
     return fork ? std::nullopt : std::optional(blaxel::to_box(document));
   };
   auto box = co_await create_named(api_, std::move(call), kBlaxelTaken, read, named);
-  if (!box) box = co_await retry_until_answered(named);
   BackendSandbox sandbox = co_await wait_until_started(spec.sandbox_id, std::move(box));
   // A fork inherits its origin's time to live. Sandgate enforces its own, so a failure is not
   // fatal.

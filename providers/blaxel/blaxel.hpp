@@ -54,8 +54,12 @@ class BlaxelProvider : public ShellProvider {
   Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;
 
  private:
+  // The vendor's record of a sandbox, which outlives it.
+  Task<std::optional<blaxel::Box>> record_of(std::string name);
+  // Empty also if only the record of an ended sandbox is left.
   Task<std::optional<blaxel::Box>> box_of(std::string name);
-  // Waits until the accepted sandbox runs; removes one that fails.
+  // Waits until the accepted sandbox runs, also for its record if `box` is empty; removes one that
+  // fails.
   Task<BackendSandbox> wait_until_started(std::string name, std::optional<blaxel::Box> box);
   Task<std::string> url_of(std::string id);
   Task<std::optional<blaxel::Snapshot>> named_snapshot(std::string snapshot_id);

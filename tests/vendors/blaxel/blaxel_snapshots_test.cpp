@@ -113,5 +113,26 @@ TEST(BlaxelAccount, WhatFailedIsRemovedOrLeftToBeKilled) {
   EXPECT_EQ(listed[0].state, BackendState::gone);
 }
 
+// A record can be read only some time after its create was accepted.
+TEST(BlaxelAccount, AnAcceptedSandboxIsWaitedForUntilItHasARecord) {
+  LiveLoop loop;
+  ScriptedClient client;
+  const auto provider = std::make_shared<BlaxelProvider>(client, loop.executor(), BlaxelSettings{});
+  CreateSpec spec{.sandbox_id = SandboxId::make().value,
+                  .network = {.fallback = NetworkDefault::allow}};
+  const std::string name = spec.sandbox_id;
+  const HttpReply none{404, {}, R"({"code": 404, "error": "not found"})"};
+  const HttpReply accepted = blaxel_box(name, "DEPLOYING"), runs = blaxel_box(name, "DEPLOYED");
+  client.script({accepted, none, none, accepted, runs});
+  EXPECT_EQ(loop.run(provider->create(spec)).backend_id, name);
+  EXPECT_EQ(client.calls().size(), 5u);
+  spec.snapshot = "snap-1";
+  const HttpReply forked{200, {}, R"({"targetType": "sandbox"})"};
+  client.script({forked, none, none, runs});
+  client.always(none);  // the extension, whose failure is logged
+  EXPECT_EQ(loop.run(provider->create(spec)).backend_id, name);
+  for (const HttpCall& call : client.calls()) EXPECT_NE(call.method, "DELETE");
+}
+
 }  // namespace
 }  // namespace sandgate::test
