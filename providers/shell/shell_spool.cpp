@@ -11,7 +11,8 @@ namespace sandgate::shell {
 namespace {
 
 // $o and $e are the offsets fetched so far, $p the largest piece. The end is checked before the
-// sizes, so that the sizes are final once the process has ended.
+// sizes, so that the sizes are final once the process has ended. What is printed with the status is
+// kept before the outputs are removed, for a fetch that has to be repeated.
 constexpr std::string_view kFetch = R"sh(
 size() { { wc -c <"$d/$1" || echo 0; } 2>/dev/null; }
 print() { tail -c +$(($2 + 1)) "$d/$1" 2>/dev/null | head -c $p | base64 | tr -d '\n'; echo; }
@@ -21,12 +22,25 @@ for t in 0.02 0.03 0.05 0.1 0.1 0.2 0.2 0.3 0.5 0.5 1 1 1; do
   if [ -n "$s" ] || [ $no -gt $o ] || [ $ne -gt $e ]; then break; fi
   sleep $t
 done
-print out $o
-print err $e
-if [ ! -d "$d" ]; then echo gone
-elif [ -n "$s" ] && [ $no -le $((o + p)) ] && [ $ne -le $((e + p)) ]; then echo "$s"; rm -rf "$d"
-else echo more
+w=more
+if [ ! -d "$d" ]; then w=gone
+elif [ -n "$s" ] && [ $no -le $((o + p)) ] && [ $ne -le $((e + p)) ]; then w=$s
 fi
+l=$(print out $o; print err $e; echo "$w")
+if [ -s "$d/told" ]; then cat "$d/told"
+else
+  if [ "$w" = "$s" ]; then
+    { printf '%s\n' "$l" >"$d/last" && mv "$d/last" "$d/told"; } 2>/dev/null
+    rm -f "$d/out" "$d/err"
+  fi
+  printf '%s\n' "$l"
+fi
+)sh";
+
+// Removes what ended commands have left, once nobody can repeat their last fetch any more.
+constexpr std::string_view kTidy =
+    R"sh(find "${TMPDIR:-/tmp}/.sandgate" -maxdepth 2 -name told -mmin +5 2>/dev/null |
+while IFS= read -r f; do rm -rf "${f%/told}"; done
 )sh";
 
 std::string folder_of(const std::string& process_id) {
@@ -39,7 +53,8 @@ Error no_fetch() { return Error(ErrorCode::unavailable, "the sandbox printed som
 
 std::string spool_line(const Command& command) {
   // The status file is renamed into place so that it is never seen incomplete.
-  return folder_of(command.process_id) + "; mkdir -p \"$d\" || exit 1; (" + line_of(command) +
+  return std::string(kTidy) + folder_of(command.process_id) + "; mkdir -p \"$d\" || exit 1; (" +
+         line_of(command) +
          ") </dev/null >\"$d/out\" 2>\"$d/err\"; echo $? >\"$d/new\"; mv \"$d/new\" \"$d/end\"";
 }
 

@@ -13,8 +13,8 @@ namespace sandgate::shell {
 std::string spool_line(const Command& command);
 
 // Prints the output after these byte offsets, at most kSpoolPiece of each stream, and the exit
-// status when that is all. Waits up to five seconds for new output. Removes the files once it has
-// printed the status.
+// status when that is all. Waits up to five seconds for new output. May be repeated if its output
+// was lost, also for the status: that is kept for five minutes, and then until a later spool_line.
 std::string fetch_line(const std::string& process_id, uint64_t out, uint64_t err);
 inline constexpr size_t kSpoolPiece = 192 << 10;
 

@@ -1,5 +1,7 @@
 #include "providers/shell/spooled_process.hpp"
 
+#include <algorithm>
+
 #include "gateway/core/ids.hpp"
 
 namespace sandgate {
@@ -7,6 +9,7 @@ namespace {
 
 // Each fetch waits five seconds, so a launch may take about half a minute.
 constexpr int kMostMissed = 6;
+constexpr std::chrono::milliseconds kFetchAgain{1000};
 
 Command named_command(Command command) {
   if (command.process_id.empty()) command.process_id = ProcessId::make().value;
@@ -19,10 +22,26 @@ SpooledProcess::SpooledProcess(std::shared_ptr<ShellProvider> owner, std::string
                                Command command)
     : ShellProcess(std::move(owner), std::move(sandbox), named_command(std::move(command))) {}
 
-Task<void> SpooledProcess::fetch() {
+Task<shell::Fetched> SpooledProcess::fetch_once() {
   const std::string line = shell::fetch_line(command_.process_id, out_, err_);
   const ShellProvider::LineResult ran = co_await owner_->run(sandbox_, line);
-  shell::Fetched fetched = shell::read_fetched(ran.output);
+  co_return shell::read_fetched(ran.output);
+}
+
+Task<void> SpooledProcess::wait_after(Error error) {
+  // Requests that are too many pass by themselves, however long the command takes.
+  if (error.code != ErrorCode::rate_limited) retries_.failed(error);
+  co_await sleep_for(std::max(error.retry_after.value_or(kFetchAgain), kFetchAgain));
+}
+
+Task<void> SpooledProcess::fetch() {
+  auto outcome = co_await attempt(fetch_once());
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    co_await wait_after(*error);
+    co_return;
+  }
+  retries_.succeeded();
+  auto& fetched = std::get<shell::Fetched>(outcome);
   seen_ = seen_ || fetched.known;
   if (!fetched.known && (seen_ || ++missed_ > kMostMissed))
     throw Error(ErrorCode::unavailable, "the process was lost");

@@ -19,19 +19,34 @@ class ShellSpool : public testing::Test {
   void spool(const std::string& id, const std::string& line) {
     output_of(spool_line({.shell = line, .process_id = id}));
   }
+  std::string spooled(const std::string& id) {
+    return directory_.path() + "/.sandgate/" + id + ".d";
+  }
   Fetched fetch(const std::string& id, uint64_t out = 0, uint64_t err = 0) {
     return read_fetched(output_of(fetch_line(id, out, err)));
   }
   test::TempDirectory directory_;
 };
 
-TEST_F(ShellSpool, OutputsAndTheStatusAreFetchedOnce) {
+TEST_F(ShellSpool, OutputsAndTheStatusMayBeFetchedAgain) {
   spool("pr1", R"(printf 'a\0\377'; printf err >&2; exit 7)");
-  const Fetched all = fetch("pr1");
-  EXPECT_EQ(all.out, std::string("a\0\xFF", 3));
-  EXPECT_EQ(all.err, "err");
-  EXPECT_EQ(all.status, 7);
-  EXPECT_FALSE(fetch("pr1").known);
+  for (int turn = 0; turn < 2; ++turn) {
+    const Fetched all = fetch("pr1");
+    EXPECT_EQ(all.out, std::string("a\0\xFF", 3));
+    EXPECT_EQ(all.err, "err");
+    EXPECT_EQ(all.status, 7);
+  }
+  EXPECT_EQ(output_of("ls " + spooled("pr1")), "end\ntold\n");
+}
+
+TEST_F(ShellSpool, WhatWasFetchedIsRemovedByALaterCommand) {
+  spool("pr1", "echo");
+  fetch("pr1");
+  spool("pr2", "echo");
+  EXPECT_EQ(output_of("ls " + directory_.path() + "/.sandgate"), "pr1.d\npr2.d\n");
+  output_of("touch -d '10 minutes ago' " + spooled("pr1") + "/told");
+  spool("pr3", "echo");
+  EXPECT_EQ(output_of("ls " + directory_.path() + "/.sandgate"), "pr2.d\npr3.d\n");
 }
 
 TEST_F(ShellSpool, LargeOutputComesInPiecesAndTheStatusWithTheLast) {
