@@ -24,7 +24,8 @@ KubernetesProvider::KubernetesProvider(HttpClient& http, asio::any_io_executor e
                                        KubernetesSettings settings)
     : LiveInputProvider(std::move(executor)),
       settings_(std::move(settings)),
-      api_(http, target_of_kubernetes(settings_), &kubernetes::read_error) {}
+      api_(http, target_of_kubernetes(settings_), &kubernetes::read_core_error),
+      extension_(http, target_of_kubernetes(settings_), &kubernetes::read_error) {}
 
 Descriptor KubernetesProvider::descriptor() const {
   const auto& rules = settings_.rules;
@@ -51,8 +52,9 @@ Descriptor KubernetesProvider::descriptor() const {
 }
 
 Task<std::optional<kubernetes::Box>> KubernetesProvider::box_of(std::string id) {
-  RestCall call{.path = path_of(kubernetes::place_of(id), settings_.rules)};
-  const auto document = co_await api_.find(std::move(call));
+  const kubernetes::Place place = kubernetes::place_of(id);
+  RestCall call{.path = path_of(place, settings_.rules)};
+  const auto document = co_await api_for(place.resource).find(std::move(call));
   if (!document) co_return std::nullopt;
   kubernetes::Box box = kubernetes::to_box(*document, settings_.rules);
   if (box.sandbox.state == BackendState::gone) co_return std::nullopt;
@@ -73,7 +75,8 @@ Task<std::optional<BackendSandbox>> KubernetesProvider::find_by_tag(std::string 
   co_return std::move(box->sandbox);
 }
 
-Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
+Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(bool resources) {
+  const std::string path = all_path(resources, settings_.rules);
   std::vector<kubernetes::Box> all;
   std::string more;
   // A pod's description is long.
@@ -82,7 +85,7 @@ Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
     budget.take_page();
     RestCall call{.path = path + "?labelSelector=" + kSandboxTag + "&limit=500" + more,
                   .budget = budget.bytes()};
-    const auto document = co_await api_.find(std::move(call));
+    const auto document = co_await api_for(resources).find(std::move(call));
     if (!document) co_return all;  // the cluster has no such resource
     const Json& items = list_of("kubernetes", *document, "items");
     budget.take_entries(items.size());
@@ -95,10 +98,10 @@ Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(std::string path) {
 }
 
 Task<std::vector<BackendSandbox>> KubernetesProvider::list() {
-  std::vector<kubernetes::Box> boxes = co_await pages(all_path(false, settings_.rules));
+  std::vector<kubernetes::Box> boxes = co_await pages(/*resources=*/false);
   std::erase_if(boxes, [](const auto& box) { return box.owned; });
   if (settings_.form != KubernetesSettings::Form::pods) {
-    auto more = co_await pages(all_path(true, settings_.rules));
+    auto more = co_await pages(/*resources=*/true);
     boxes.insert(boxes.end(), more.begin(), more.end());
   }
   std::vector<BackendSandbox> all;
@@ -108,7 +111,8 @@ Task<std::vector<BackendSandbox>> KubernetesProvider::list() {
 }
 
 Task<void> KubernetesProvider::kill(std::string id) {
-  return api_.remove(path_of(kubernetes::place_of(id), settings_.rules));
+  const kubernetes::Place place = kubernetes::place_of(id);
+  return api_for(place.resource).remove(path_of(place, settings_.rules));
 }
 
 // A plain pod's deadline can only be shortened.

@@ -54,7 +54,9 @@ class KubernetesProvider : public LiveInputProvider {
 
  private:
   Task<std::optional<kubernetes::Box>> box_of(std::string id);
-  Task<std::vector<kubernetes::Box>> pages(std::string path);
+  // `resources`: of agent-sandbox, which the cluster may lack; else pods.
+  Task<std::vector<kubernetes::Box>> pages(bool resources);
+  RestApi& api_for(bool resources) { return resources ? extension_ : api_; }
   Task<bool> has_resource();
   Task<void> ensure_deny_policy();
   // Sends the create and returns the id of the accepted sandbox, which may not run yet.
@@ -63,6 +65,7 @@ class KubernetesProvider : public LiveInputProvider {
 
   const KubernetesSettings settings_;
   RestApi api_;
+  RestApi extension_;  // for agent-sandbox
   std::mutex mutex_;
   std::optional<bool> has_resource_;  // the last answer
   std::chrono::steady_clock::time_point asked_at_;

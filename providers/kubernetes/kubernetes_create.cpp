@@ -20,7 +20,7 @@ Task<bool> KubernetesProvider::has_resource() {
     if (has_resource_ && now - asked_at_ < kAskKubeAgain) co_return *has_resource_;
   }
   RestCall call{.path = "/apis/" + std::string(kubernetes::kSandboxApi)};
-  const auto document = co_await api_.find(std::move(call));
+  const auto document = co_await extension_.find(std::move(call));
   std::lock_guard lock(mutex_);
   has_resource_ = document.has_value();
   asked_at_ = now;

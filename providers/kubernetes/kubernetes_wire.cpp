@@ -265,4 +265,11 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   return error;
 }
 
+Error read_core_error(std::string_view provider, const HttpReply& reply) {
+  Error error = read_error(provider, reply);
+  const bool is_told = text_of(parse_answer(reply.body), "kind") == "Status";
+  if (error.code == ErrorCode::not_found && !is_told) error.code = ErrorCode::unavailable;
+  return error;
+}
+
 }  // namespace sandgate::kubernetes

@@ -70,5 +70,8 @@ int to_status(std::string_view message);
 
 // Maps refusals by status and, for some 403 and 410, by their meaning in Kubernetes.
 Error read_error(std::string_view provider, const HttpReply& reply);
+// The same for resources that every cluster has. A 404 is theirs only if the API server says so in
+// a document of its own; others come from what is in front of it and tell of no resource.
+Error read_core_error(std::string_view provider, const HttpReply& reply);
 
 }  // namespace sandgate::kubernetes

@@ -218,6 +218,27 @@ TEST_F(KubernetesCluster, WhatEndedIsLeftToBeKilled) {
   EXPECT_EQ(cluster.last().method, "GET") << "it may be another installation's";
 }
 
+// It tells of no pod, and all of them would be given up.
+TEST_F(KubernetesCluster, ANotFoundThatIsNotTheApiServersTellsNothing) {
+  KubernetesSettings settings;
+  ScriptedClient cluster;
+  cluster.always({404, {{"Content-Type", "text/plain"}}, "404 page not found\n"});
+  const auto alone = std::make_shared<KubernetesProvider>(cluster, loop_.executor(), settings);
+  const auto refused = [this](auto task) {
+    const auto outcome = loop_.run(attempt(std::move(task)));
+    return std::holds_alternative<Error>(outcome) &&
+           std::get<Error>(outcome).code == ErrorCode::unavailable;
+  };
+  EXPECT_TRUE(refused(alone->find("pods/a")));
+  EXPECT_TRUE(refused(alone->kill("pods/a")));
+  EXPECT_TRUE(refused(alone->list()));
+  // As a cluster without agent-sandbox answers.
+  EXPECT_FALSE(loop_.run(alone->find("sandboxes/a")));
+  cluster.always({404, {}, R"({"kind": "Status", "reason": "NotFound"})"});
+  EXPECT_FALSE(loop_.run(alone->find("pods/a")));
+  loop_.run(alone->kill("pods/a"));
+}
+
 TEST_F(KubernetesCluster, APodIsNotKeptBeyondItsDeadline) {
   KubernetesSettings settings;
   settings.form = KubernetesSettings::Form::pods;
