@@ -167,14 +167,27 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   co_return co_await carry_out_resume(*resuming);
 }
 
-Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
-  if (record.on_expiry == EndAction::pause) {
-    auto extending = deployment->backend->extend(record.backend_id, kPausedTtl);
-    const auto longer = co_await attempt_within(kExtendTimeout, std::move(extending));
-    if (const auto* error = std::get_if<Error>(&longer))
-      log::info("a backend may end a paused sandbox by its own clock",
-                {{"sandbox", record.id.value}, {"reason", error->what()}});
+// The clock of some backends goes on while a sandbox is paused.
+Task<void> Pausing::let_wait(DeploymentPtr deployment, SandboxRecord record) {
+  const std::chrono::seconds most(deployment->descriptor.limits.max_ttl_seconds);
+  // With the pause itself it must not take longer than the lease.
+  const auto limit = std::chrono::steady_clock::now() + kExtendTimeout;
+  for (auto ttl = kPausedTtl;; ttl = most) {
+    const auto left = limit - std::chrono::steady_clock::now();
+    auto extending = deployment->backend->extend(record.backend_id, ttl);
+    const auto longer = co_await attempt_within(left, std::move(extending));
+    const auto* error = std::get_if<Error>(&longer);
+    if (!error) co_return;
+    // A limit of the backend is still longer than what is left at the end of its time.
+    if (error->code == ErrorCode::invalid && most.count() > 0 && most < ttl) continue;
+    log::info("a backend may end a paused sandbox by its own clock",
+              {{"sandbox", record.id.value}, {"reason", error->what()}});
+    co_return;
   }
+}
+
+Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
+  if (record.on_expiry == EndAction::pause) co_await let_wait(deployment, record);
   auto pausing = deployment->backend->pause(record.backend_id, record.kept.value_or(Keeps::memory));
   co_return co_await attempt_within(kPauseTimeout, std::move(pausing));
 }

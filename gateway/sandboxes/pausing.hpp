@@ -37,6 +37,8 @@ class Pausing {
   Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable
   // Handles a refusal or missing answer of the backend; returns the error for the caller.
   Task<Error> give_up(SandboxRecord record, Error error);
+  // Moves the backend's own end of one that waits paused: to kPausedTtl, or as far as it allows.
+  Task<void> let_wait(DeploymentPtr deployment, SandboxRecord record);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);
   // Waits while a snapshot or fork of the sandbox is being made.
   Task<Outcome<std::monostate>> ask_to_resume(DeploymentPtr deployment, SandboxRecord record);

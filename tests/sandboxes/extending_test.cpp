@@ -98,6 +98,18 @@ TEST_F(ExtendingWorld, TheBackendOfOneThatWaitsPausedGoesOnKeepingIt) {
   EXPECT_LT(world.a->last_extension(), hours(1)) << "it runs again";
 }
 
+// A minute after the pause its own time would be over.
+TEST_F(ExtendingWorld, ABackendThatKeepsNothingForAYearKeepsAsLongAsItDoes) {
+  const seconds most = hours(24);
+  Descriptor limited = world.a->descriptor();
+  limited.limits.max_ttl_seconds = most.count();
+  world.a->offer(limited);
+  world.a->refuse_times_beyond(most);
+  world.replica.deployments.refresh();
+  pause(create(EndAction::pause));
+  EXPECT_EQ(world.a->last_extension(), most);
+}
+
 // An extend that waits for the row would be undone there otherwise.
 TEST_F(ExtendingWorld, TheBackendHearsThatItRunsAgainBeforeItsRowSaysSo) {
   const SandboxRecord box = create(EndAction::pause);
