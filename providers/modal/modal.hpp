@@ -48,6 +48,8 @@ class ModalProvider : public ShellProvider {
  private:
   Task<BackendSandbox> make(CreateSpec spec);
   Task<std::vector<BackendSandbox>> list_tagged(std::string tag);
+  // Gives the image of a snapshot its name.
+  Task<void> publish(std::string image, std::string snapshot_id);
   // Empty while the program runs.
   Task<std::optional<int>> exit_of(std::string id, std::string exec);
   BackendSandbox with_region(BackendSandbox sandbox) const;

@@ -1,4 +1,6 @@
+#include "providers/backoff.hpp"
 #include "providers/modal/modal.hpp"
+#include "providers/retries.hpp"
 
 // Snapshots of ModalProvider: disk images, published under a name derived from our snapshot id.
 namespace sandgate {
@@ -13,6 +15,18 @@ bool says_no_image(const Error& error) {
 
 }  // namespace
 
+Task<void> ModalProvider::publish(std::string image, std::string snapshot_id) {
+  const std::string name = modal::snapshot_name(snapshot_id);
+  const std::string asked = modal::to_publish(image, name, account_.environment());
+  Retries retries;
+  for (Backoff pause;; co_await pause.wait()) {
+    const auto published = co_await attempt(account_.call("ImagePublish", asked));
+    const auto* error = std::get_if<Error>(&published);
+    if (!error) co_return;
+    retries.failed(*error);
+  }
+}
+
 Task<BackendSnapshot> ModalProvider::snapshot(std::string id, std::string snapshot_id, Keeps,
                                               bool lasting) {
   const auto taken = co_await find_snapshot(snapshot_id);
@@ -22,9 +36,12 @@ Task<BackendSnapshot> ModalProvider::snapshot(std::string id, std::string snapsh
   const std::string reply =
       co_await routers_.call(id, "TaskSnapshotFilesystem", std::move(asked), kSnapshotDeadline);
   BackendSnapshot snapshot{.backend_id = modal::from_id(reply), .kept = Keeps::disk};
-  std::string published = modal::to_publish(snapshot.backend_id, modal::snapshot_name(snapshot_id),
-                                            account_.environment());
-  co_await account_.call("ImagePublish", std::move(published));
+  const auto published = co_await attempt(publish(snapshot.backend_id, snapshot_id));
+  if (const auto* error = std::get_if<Error>(&published)) {
+    // Nobody would find an image without a name again to remove it.
+    co_await attempt(remove_snapshot(snapshot.backend_id));
+    throw *error;
+  }
   co_return snapshot;
 }
 
