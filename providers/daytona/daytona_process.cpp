@@ -50,8 +50,8 @@ std::string DaytonaProcess::command_path() const {
 Task<void> DaytonaProcess::start() {
   RestApi toolbox = co_await daytona_->toolbox(sandbox_);
   Json session{{"sessionId", session_}};
+  has_session_ = true;  // also if the answer is lost
   co_await toolbox.post("/process/session", std::move(session));
-  has_session_ = true;
   // The command runs in a subshell, so that its exit does not end the session's shell.
   Json body{{"command", "(cd; " + shell::line_of(command_) + ") </dev/null"},
             {"runAsync", true},

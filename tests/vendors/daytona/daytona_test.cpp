@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/ids.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
 #include "tests/vendors/vendor_lines.hpp"
@@ -68,22 +69,24 @@ TEST(DaytonaSessions, ASessionWhoseCommandDoesNotStartIsRemoved) {
   Vendor vendor(*line, loop.executor());
   CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
   const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
-  vendor.server().fault(
-      {{"match", "POST .*/process/session/[^/]+/exec$"}, {"kind", "status"}, {"status", 500}});
-  const Command command{.argv = {"true"}, .process_id = ProcessId::make().value};
-  EXPECT_THROW(loop.run(vendor.provider().exec(id, command)), Error);
-  const auto is_removed = [&] {
-    const Json state = vendor.server().state();
-    for (const Json& asked : state["asked"]) {
-      const std::string request = asked.get<std::string>();
-      if (request.starts_with("DELETE ") && request.ends_with("/session/" + command.process_id))
-        return true;
-    }
-    return false;
-  };
-  for (int tries = 100; tries > 0 && !is_removed(); --tries)
-    loop.run(sleep_for(std::chrono::milliseconds(20)));
-  EXPECT_TRUE(is_removed());
+  const Json refused{
+      {"match", "POST .*/process/session/[^/]+/exec$"}, {"kind", "status"}, {"status", 500}};
+  const Json lost{{"match", "POST .*/process/session$"}, {"kind", "lost_reply"}};
+  for (const Json& fault : {refused, lost}) {
+    vendor.server().fault(fault);
+    const Command command{.argv = {"true"}, .process_id = ProcessId::make().value};
+    EXPECT_THROW(loop.run(vendor.provider().exec(id, command)), Error);
+    const auto is_removed = [&] {
+      const Json state = vendor.server().state();
+      return std::ranges::any_of(state["asked"], [&](const Json& asked) {
+        const std::string request = asked.get<std::string>();
+        return request.starts_with("DELETE ") &&
+               request.ends_with("/session/" + command.process_id);
+      });
+    };
+    EXPECT_TRUE(eventually(is_removed)) << fault;
+    vendor.server().clear_faults();
+  }
   loop.run(vendor.provider().kill(id));
 }
 
