@@ -10,6 +10,8 @@ namespace {
 // One day after the start of year 1, so that the preceding moment can be written too: RFC 3339 has
 // no year 0.
 constexpr Time kEarliest = std::chrono::sys_days{std::chrono::year(1) / 1 / 2};
+// Years have four digits: what an offset or a leap second moves past them could not be written.
+constexpr Time kEnd = std::chrono::sys_days{std::chrono::year(10000) / 1 / 1};
 
 // Reads exactly `digits` decimal digits at `at`; -1 if there are fewer.
 int read_digits(std::string_view text, size_t at, size_t digits) {
@@ -88,7 +90,7 @@ std::optional<Time> from_rfc3339(std::string_view text) {
   const Time time = Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
                     std::chrono::minutes(minute) + std::chrono::seconds(second) +
                     std::chrono::microseconds(*micros) - *offset;
-  return time < kEarliest ? std::nullopt : std::optional(time);
+  return time < kEarliest || time >= kEnd ? std::nullopt : std::optional(time);
 }
 
 Time UptimeClock::now() const {

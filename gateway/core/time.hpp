@@ -12,7 +12,8 @@ using Time = std::chrono::sys_time<std::chrono::microseconds>;
 // Formats as RFC 3339 in UTC: "2026-11-20T08:09:10Z", with a fraction only if it is not zero.
 std::string to_rfc3339(Time time);
 std::optional<std::string> optional_rfc3339(const std::optional<Time>& time);
-// Accepts any offset. Empty if the text is not a time or lies before the second day of year 1.
+// Accepts any offset. Empty if the text is not a time, or if that lies before the second day of
+// year 1 or after year 9999 in UTC.
 std::optional<Time> from_rfc3339(std::string_view text);
 
 // Convert from and to PostgreSQL's extract(epoch), in microseconds.

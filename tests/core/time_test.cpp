@@ -6,8 +6,8 @@ namespace sandgate {
 namespace {
 
 TEST(Rfc3339, GoesThereAndBack) {
-  for (const char* text :
-       {"2026-11-20T08:09:10Z", "1970-01-01T00:00:00Z", "2024-02-29T23:59:59.000001Z"})
+  for (const char* text : {"2026-11-20T08:09:10Z", "1970-01-01T00:00:00Z",
+                           "2024-02-29T23:59:59.000001Z", "9999-12-31T23:59:59.999999Z"})
     EXPECT_EQ(to_rfc3339(*from_rfc3339(text)), text);
   EXPECT_EQ(optional_rfc3339(Time()), "1970-01-01T00:00:00Z");
   EXPECT_EQ(optional_rfc3339(std::nullopt), std::nullopt);
@@ -23,7 +23,8 @@ TEST(Rfc3339, RefusesWhatIsNotATime) {
   for (const char* text :
        {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z",
         "2026-11-20T08:00:00", "2026-11-20T08:00:00.Z", "2026-11-20T08:00:00Zx", "now",
-        "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00"})
+        "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-00:01",
+        "9999-12-31T23:59:60Z"})
     EXPECT_FALSE(from_rfc3339(text)) << text;
 }
 
