@@ -53,6 +53,19 @@ bool may_remove(const Place& place) {
   return false;
 }
 
+// What is wrong with the file itself is wrong with the member that names it.
+Place open_source(const std::string& from) {
+  try {
+    Place source = open_place(from, false);
+    describe(source, from);  // throws for a missing source, before parents of the target are made
+    return source;
+  } catch (Error& error) {
+    for (FieldProblem& field : error.fields)
+      if (field.path == "/path") field.path = "/from";
+    throw;
+  }
+}
+
 void discard(const Place& copy, const std::string& path) {
   try {
     remove_tree(copy, path);
@@ -88,8 +101,7 @@ void make_directory(FileSession& session, FileRequest& request) {
 void move_file(FileSession& session, FileRequest& request) {
   const std::string from = request.path("from"), to = request.path("to");
   request.finish();
-  const Place source = open_place(from, false);
-  describe(source, from);  // throws for a missing source, before parents of `to` are made
+  const Place source = open_source(from);
   const Place target = open_place(to, true);
   if (from != to && is_directory(target)) {
     errno = EEXIST;

@@ -247,6 +247,8 @@ TEST_F(FilesTest, Moves) {
   EXPECT_EQ(go([&] { return refusal(client_.move("gone", "x/y")); }), "not_found");
   EXPECT_NE(::access((home() + "/x").c_str(), F_OK), 0);
   EXPECT_EQ(go([&] { return refusal(client_.move("far", "far/inside")); }), "invalid /to");
+  for (const std::string& from : {std::string("one/below"), std::string(256, 'n')})
+    EXPECT_EQ(go([&] { return refusal(client_.move(from, "three")); }), "invalid /from") << from;
 }
 
 TEST_F(FilesTest, MovesBetweenFileSystems) {
