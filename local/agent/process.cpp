@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <utility>
 
 #include "gateway/core/error.hpp"
 #include "local/agent/pty.hpp"
@@ -140,13 +141,15 @@ void Process::write_input(std::string_view bytes) {
   if (!input_open() || ended())
     throw Error(ErrorCode::conflict, "the process no longer reads its input");
   input_.append(bytes);
+  // A terminal takes either of them for the end of a line.
+  if (!bytes.empty()) line_is_begun_ = bytes.back() != '\n' && bytes.back() != '\r';
   flush_input();
 }
 
 void Process::close_input() {
   if (!input_open() || ended()) return;
   if (settings_.terminal)
-    input_ += end_of_input(child_.in.get());
+    input_ += end_of_input(child_.in.get(), std::exchange(line_is_begun_, false));
   else
     input_closing_ = true;
   flush_input();

@@ -111,6 +111,7 @@ class Process {
   std::vector<ProcessObserver*> observers_;
   std::string input_;  // written by the client, not yet consumed by the process
   bool input_closing_ = false, input_closed_ = false;
+  bool line_is_begun_ = false;  // the last byte written did not end a line
   Loop::Id input_watch_ = 0, timer_ = 0;
   std::optional<int> wait_status_;
   bool timed_out_ = false, grace_over_ = false;

@@ -41,10 +41,12 @@ void resize_terminal(int master, uint16_t cols, uint16_t rows) {
     throw Error(ErrorCode::conflict, "the process has no terminal any more");
 }
 
-char end_of_input(int master) {
+std::string end_of_input(int master, bool line_is_begun) {
   termios settings;
-  if (::tcgetattr(master, &settings) != 0) return '\x04';
-  return static_cast<char>(settings.c_cc[VEOF]);
+  if (::tcgetattr(master, &settings) != 0) return "\x04";
+  // Within a line, the first one only hands over what there is of it.
+  const size_t count = line_is_begun && (settings.c_lflag & ICANON) ? 2 : 1;
+  return std::string(count, static_cast<char>(settings.c_cc[VEOF]));
 }
 
 }  // namespace sandgate::agent

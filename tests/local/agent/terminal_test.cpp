@@ -37,6 +37,23 @@ TEST_F(TerminalTest, ClosingTheInputTypesTheEndOfFile) {
   EXPECT_NE(all.out.find("over"), std::string::npos);
 }
 
+TEST_F(TerminalTest, ClosingTheInputEndsItWithinALineToo) {
+  for (const std::string typed : {"half", "whole\n", "\rhalf"}) {
+    Command command = terminal("stty -echo; echo ready; cat | wc -c; cat; echo over");
+    command.timeout = std::chrono::seconds(10);
+    const Outcome all = go([&]() -> Task<Outcome> {
+      auto stream = co_await client_.exec(command);
+      co_await stream->next();  // "ready"
+      co_await stream->write_stdin(typed);
+      co_await stream->close_stdin();
+      co_await stream->close_stdin();  // of the second cat
+      co_return co_await collect(*stream);
+    });
+    EXPECT_EQ(all.out, std::to_string(typed.size()) + "\r\nover\r\n") << typed;
+    EXPECT_FALSE(all.exit.timed_out) << typed;
+  }
+}
+
 TEST_F(TerminalTest, CannotBeResizedWithoutATerminal) {
   Command command = shell("sleep 5");
   const std::string code = go([&]() -> Task<std::string> {
