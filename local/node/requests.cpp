@@ -7,8 +7,6 @@
 namespace sandgate {
 namespace {
 
-constexpr int64_t kMaxTtlSeconds = 366 * 24 * 3600;
-
 Resources read_resources(ObjectReader& reader) {
   Resources wanted;
   wanted.milli_vcpu = reader.integer("milli_vcpu", 1, 1 << 24).value_or(wanted.milli_vcpu);
@@ -49,7 +47,7 @@ SandboxRequest sandbox_request_from(const Json& params) {
   reader.require("image");
   request.resources = read_resources(reader);
   request.ttl =
-      std::chrono::seconds(reader.integer("ttl_seconds", 1, kMaxTtlSeconds).value_or(600));
+      std::chrono::seconds(reader.integer("ttl_seconds", 1, kLongestTtl.count()).value_or(600));
   request.env = reader.text_map("env", 1024, {0, 128 << 10}).value_or(request.env);
   if (const Json* network = reader.object("network"))
     request.network = valid_network_from(*network);

@@ -7,6 +7,10 @@
 
 namespace sandgate {
 
+// The longest time to live that a node accepts, from now on: it ends what outlives its time even if
+// serve never does.
+inline constexpr std::chrono::seconds kLongestTtl{366 * 24 * 3600};
+
 // A request to a node to create a sandbox.
 struct SandboxRequest {
   std::string id, tenant_id, image;

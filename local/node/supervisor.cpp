@@ -97,7 +97,8 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
 // Does not lock busy: the sandbox would expire during a long copy.
 void Supervisor::extend(const std::string& id, std::chrono::seconds ttl) {
   LivePtr live = table_.get(id);
-  if (ttl.count() <= 0) throw Error::invalid("/ttl_seconds", "must be positive");
+  if (ttl.count() <= 0 || ttl > kLongestTtl)
+    throw Error::invalid("/ttl_seconds", "must be between a second and 366 days");
   const Time expires_at = uptime_.now() + ttl;
   table_.update(*live, [&](JournalRecord& record) { record.expires_at = expires_at; });
 }

@@ -68,7 +68,9 @@ class Supervisor {
   std::optional<JournalRecord> find(const std::string& id) const { return table_.find(id); }
   std::vector<JournalRecord> list() const { return table_.list(); }
   SandboxMetrics metrics(const std::string& id);  // throws Error(not_found)
-  void extend(const std::string& id, std::chrono::seconds ttl);  // throws Error(not_found)
+  // The sandbox's time ends `ttl` after this call. Throws Error: not_found, invalid (not positive,
+  // or above kLongestTtl).
+  void extend(const std::string& id, std::chrono::seconds ttl);
   // Changes the policy of a running sandbox. Throws Error: timeout when it is to be called again
   // (the egress process has not confirmed the policy yet, or the sandbox is busy); not_found,
   // conflict, as pause() does, unsupported, unavailable, and StepError: the former policy stays.

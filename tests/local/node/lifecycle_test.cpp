@@ -13,7 +13,9 @@
 
 #include "gateway/core/ids.hpp"
 #include "local/namespaces/launcher.hpp"
+#include "local/node/sandbox_request.hpp"
 #include "tests/local/node/node_fixture.hpp"
+#include "tests/support/code_of.hpp"
 
 namespace sandgate::test {
 namespace {
@@ -240,6 +242,17 @@ TEST_F(LifecycleTest, TheNodeEndsWhatServeForgot) {
   run(node().provider().extend(extended, std::chrono::seconds(600)));
   EXPECT_TRUE(eventually([&] { return is_gone(forgotten); }));
   EXPECT_TRUE(run(node().provider().find(extended)));
+}
+
+TEST_F(LifecycleTest, NoTimeIsExtendedForEver) {
+  const std::string id = node().create();
+  const auto extend = [&](std::chrono::seconds ttl) {
+    return code_of(node().provider().extend(id, ttl));
+  };
+  for (const auto beyond : {kLongestTtl + std::chrono::seconds(1), std::chrono::seconds::max(),
+                            std::chrono::seconds(0), std::chrono::seconds::min()})
+    EXPECT_EQ(extend(beyond), ErrorCode::invalid) << beyond.count();
+  EXPECT_EQ(extend(kLongestTtl), std::nullopt);
 }
 
 TEST_F(LifecycleTest, ConcurrentKillsAgree) {
