@@ -27,7 +27,8 @@ struct Limits {
   std::chrono::milliseconds write_timeout{30'000};  // without progress of a text answer
   // The reader of a stream may pause, which blocks the producer, but not for ever.
   std::chrono::milliseconds stream_timeout{600'000};
-  // A ping is sent at half of it, before proxies cut connections idle for a minute.
+  // While a message is awaited. A ping is sent at half of it, before proxies cut connections idle
+  // for a minute.
   std::chrono::milliseconds websocket_idle_timeout{90'000};
 };
 

@@ -24,12 +24,9 @@ class Session final : public WebSocket {
   Session(Transport& transport, const Limits& limits)
       : stream_(ByteStream(transport.socket(), transport.tls())),
         changed_(stream_.get_executor(), asio::steady_timer::time_point::max()),
-        message_bytes_(limits.websocket_message_bytes) {
-    websocket::stream_base::timeout timeouts{limits.header_timeout, limits.websocket_idle_timeout,
-                                             true};
-    if (limits.websocket_idle_timeout.count() == 0)
-      timeouts.idle_timeout = websocket::stream_base::none();
-    stream_.set_option(timeouts);
+        message_bytes_(limits.websocket_message_bytes),
+        limits_(limits) {
+    limit_silence(false);
     // With Beast's own limit the stream would close at once, and data the client still sends would
     // reset the connection before the client reads the reason. Only frames far beyond the limit
     // fail here.
@@ -54,7 +51,10 @@ class Session final : public WebSocket {
   }
 
   Task<std::optional<WebSocketMessage>> read() override {
-    if (reading_ == Step::none) start_reading();
+    if (reading_ == Step::none) {
+      limit_silence(true);
+      start_reading();
+    }
     while (reading_ == Step::under_way) co_await change();
     if (read_failure_ || too_large()) co_return std::nullopt;
     reading_ = Step::none;
@@ -89,6 +89,16 @@ class Session final : public WebSocket {
  private:
   enum class Step { none, under_way, done };
 
+  // Only a read sees the answer to a ping: a client whose message is still being handled is not
+  // silent.
+  void limit_silence(bool limited) {
+    websocket::stream_base::timeout timeouts{limits_.header_timeout, limits_.websocket_idle_timeout,
+                                             true};
+    if (!limited || limits_.websocket_idle_timeout.count() == 0)
+      timeouts.idle_timeout = websocket::stream_base::none();
+    stream_.set_option(timeouts);
+  }
+
   // The rest of an oversized message is not read.
   bool too_large() const { return buffer_.size() > message_bytes_; }
 
@@ -97,6 +107,7 @@ class Session final : public WebSocket {
     stream_.async_read_some(buffer_, kPiece, [this](boost::system::error_code failure, size_t) {
       if (!failure && !too_large() && !stream_.is_message_done()) return start_reading();
       reading_ = Step::done;
+      limit_silence(false);
       read_failure_ = failure;
       changed_.cancel();
     });
@@ -118,6 +129,7 @@ class Session final : public WebSocket {
   websocket::stream<ByteStream, false> stream_;
   asio::steady_timer changed_;  // never expires; cancelled when an operation completes
   const size_t message_bytes_;
+  const Limits& limits_;
   beast::flat_buffer buffer_;
   std::string outgoing_;
   Step reading_ = Step::none;

@@ -48,6 +48,13 @@ Task<void> both_ways(http::WebSocket& socket) {
   co_await (echo_all(socket) || sleep_for(std::chrono::seconds(60)));
 }
 
+// Has no time for what the client says, as a program that does not take its input.
+Task<void> busy(http::WebSocket& socket) {
+  co_await socket.read();
+  co_await sleep_for(std::chrono::milliseconds(1200));
+  while (auto message = co_await socket.read()) co_await socket.write(std::move(*message));
+}
+
 // Gives up on a message that is larger than what the socket takes, and ends.
 Task<void> half_way(http::WebSocket& socket) {
   http::WebSocketMessage message{false, std::string(16 << 20, 'x')};
@@ -67,6 +74,7 @@ http::Routes socket_table() {
   };
   add("/farewell", farewell);
   add("/half", half_way);
+  add("/busy", busy);
   add("/both", both_ways);
   routes.add({Method::get, "/ws", Permission::open, BodyMode::none, [](Request&) -> Task<Response> {
                 Response response;
@@ -189,6 +197,18 @@ TEST(WebSocket, AnAbandonedMessageIsWholeBeforeTheGoodbye) {
   boost::beast::flat_buffer buffer;
   EXPECT_EQ(client.stream.read(buffer), size_t{16} << 20);
   EXPECT_EQ(client.closed_with(), websocket::close_code::normal);
+}
+
+TEST(WebSocket, WaitsForABusyHandlerAndStillMissesASilentClient) {
+  http::ServerOptions options;
+  options.limits.websocket_idle_timeout = std::chrono::milliseconds(300);
+  LiveServer server(socket_table(), options);
+  Client client(server.port(), "/busy");
+  client.stream.binary(true);
+  client.stream.write(asio::buffer(std::string("wait")));
+  EXPECT_EQ(client.ask("still there"), "still there");
+  // Who does not read does not answer the ping either.
+  EXPECT_TRUE(eventually([&] { return server.server.connections() == 0; }));
 }
 
 TEST(WebSocket, ClientsThatVanishEndTheirHandler) {
