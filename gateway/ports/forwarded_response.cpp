@@ -134,11 +134,12 @@ std::string confined_cookie(std::string_view cookie, const PortAddress& address,
     const size_t end = std::min(cookie.find(';'), cookie.size());
     const std::string_view part = trimmed(cookie.substr(0, end));
     cookie.remove_prefix(std::min(end + 1, cookie.size()));
-    const std::string_view name = part.substr(0, part.find('='));
+    const size_t equals = std::min(part.find('='), part.size());
+    const std::string_view name = trimmed(part.substr(0, equals));  // as browsers read it
     if (!first && equal_ignoring_case(name, "Domain")) continue;
     if (!first && (by_path || !upstream.prefix.empty()) && equal_ignoring_case(name, "Path")) {
-      if (part.size() > name.size() + 1 && part[name.size() + 1] == '/')
-        path = program_location(part.substr(name.size() + 1), upstream);
+      const std::string_view value = trimmed(part.substr(std::min(equals + 1, part.size())));
+      if (value.starts_with('/')) path = program_location(value, upstream);
       if (!by_path) kept.append("; Path=").append(path);
       continue;
     }

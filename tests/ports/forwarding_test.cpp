@@ -198,12 +198,15 @@ TEST(ForwardedResponse, KeepsLocationsAndCookiesBelowThePrefix) {
   EXPECT_EQ(confined_cookie("a=b; path=/c; Domain=x; HttpOnly", address),
             "a=b; HttpOnly; Path=/p/x/80/c");
   EXPECT_EQ(confined_cookie("domain=b;Path", address), "domain=b; Path=/p/x/80/");
+  EXPECT_EQ(confined_cookie("a=b; Domain =x;domain\t= x; Path = /c ; Secure", address),
+            "a=b; Secure; Path=/p/x/80/c");
   EXPECT_EQ(confined_cookie("__Host-a=b; Secure; Path=/", address),
             "__Secure-sandgate-host-a=b; Secure; Path=/p/x/80/");
   EXPECT_EQ(cookies_for_program("x=1; __Secure-sandgate-host-a=b; sandgate_token=t", address),
             "x=1; __Host-a=b");
   const PortAddress by_host;
   EXPECT_EQ(confined_cookie("__Host-a=b; Secure; Path=/", by_host), "__Host-a=b; Secure; Path=/");
+  EXPECT_EQ(confined_cookie("a=b; Domain =example.com; Path = /c", by_host), "a=b; Path = /c");
   EXPECT_EQ(confined_cookie("a=b; Domain=example.com; Path=/c; Secure", by_host),
             "a=b; Path=/c; Secure");
 }
