@@ -188,6 +188,11 @@ class ProcessStream {
   virtual std::string process_id() const { return {}; }
 };
 
+// What a reader of a ProcessStream throws if the output ends without a ProcessExit.
+inline Error ended_without_exit() {
+  return Error(ErrorCode::unavailable, "the output ended before the process did");
+}
+
 enum class ProcessState { running, exited };
 
 struct ProcessInfo {

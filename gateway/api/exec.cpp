@@ -37,7 +37,7 @@ Task<http::Response> collect(ProcessWithInput& process, const std::string& proce
                              std::optional<CollectedOutput>& output) {
   for (;;) {
     auto event = co_await process.next();
-    if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (!event) throw ended_without_exit();
     const auto* exit = std::get_if<ProcessExit>(&*event);
     if (exit && output) co_return std::move(*output).answer(process_id, *exit);
     if (exit) co_return http::Response();

@@ -73,7 +73,7 @@ Task<T> translate_failures(const OpenSandbox& box, Task<T> call) {
 inline Task<ProcessEvent> next_event(const OpenSandbox& box, ProcessStream& process) {
   auto waiting = [](ProcessStream& of) -> Task<ProcessEvent> {
     auto event = co_await of.next();
-    if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (!event) throw ended_without_exit();
     co_return std::move(*event);
   };
   return translate_failures(box, waiting(process));

@@ -11,10 +11,6 @@ namespace {
 // The supervisor enforces the limit and reports it; the vendor's limit applies if it fails to.
 constexpr auto kRuntimeSlack = std::chrono::seconds(10);
 
-Error runtime_output_lost() {
-  return Error(ErrorCode::unavailable, "the output ended before the process did");
-}
-
 }  // namespace
 
 AgentcoreRuntimeProcess::AgentcoreRuntimeProcess(std::shared_ptr<AgentcoreRuntimeProvider> owner,
@@ -49,7 +45,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
 
 Task<void> AgentcoreRuntimeProcess::pull() {
   const auto event = co_await events_->next();
-  if (!event) throw runtime_output_lost();
+  if (!event) throw ended_without_exit();
   if (event->type != "chunk") co_return;
   const agentcore_runtime::Chunk part = agentcore_runtime::to_chunk(event->payload);
   if (part.timed_out)
@@ -80,7 +76,7 @@ Task<std::optional<ProcessEvent>> AgentcoreRuntimeProcess::next() {
     if (has_exited()) co_return std::nullopt;
     // Background processes may keep the outputs open, and the vendor then waits for them.
     if (out_.mark.seen() && err_.mark.seen()) co_return exit(out_.mark.status());
-    if (ended_) throw runtime_output_lost();
+    if (ended_) throw ended_without_exit();
     co_await pull();
   }
 }

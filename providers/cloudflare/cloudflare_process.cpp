@@ -23,7 +23,7 @@ Task<std::optional<ProcessEvent>> CloudflareProcess::next() {
   if (has_exited()) co_return std::nullopt;
   for (;;) {
     const auto event = co_await events_->next();
-    if (!event) throw Error(ErrorCode::unavailable, "the output ended before the process did");
+    if (!event) throw ended_without_exit();
     cloudflare::ExecEvent part = cloudflare::to_event(*event);
     if (part.status) co_return exit(*part.status);
     if (!part.bytes.empty()) co_return output(part.channel, std::move(part.bytes));

@@ -26,10 +26,6 @@ Task<std::unique_ptr<VercelLog>> open_vercel_log(std::shared_ptr<VercelProvider>
   co_return std::make_unique<VercelLog>(std::move(stream));
 }
 
-Error vercel_output_lost() {
-  return Error(ErrorCode::unavailable, "the output ended before the process did");
-}
-
 }  // namespace
 
 VercelLog::VercelLog(std::unique_ptr<HttpStream> source)
@@ -101,7 +97,7 @@ Task<std::optional<ProcessEvent>> VercelProcess::next() {
     if (first < from_) chunk.bytes.erase(0, from_ - first);
     co_return event;
   }
-  if (!apart_) throw vercel_output_lost();
+  if (!apart_) throw ended_without_exit();
   auto ask = [this] { return status(); };
   const int code = co_await wait_for_status(std::move(ask), kVercelTimeout);
   co_return exit(code);
