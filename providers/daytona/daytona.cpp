@@ -99,9 +99,7 @@ Task<std::optional<BackendSandbox>> DaytonaProvider::find(std::string id) {
 }
 
 Task<std::optional<daytona::Box>> DaytonaProvider::box_named(std::string sandbox_id) {
-  auto box = co_await box_of(sandbox_id);
-  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
-  co_return box;
+  return only_tagged(box_of(sandbox_id), sandbox_id);
 }
 
 // Found by name rather than label because lists lag behind.

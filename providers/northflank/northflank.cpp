@@ -105,9 +105,7 @@ Task<std::optional<BackendSandbox>> NorthflankProvider::find(std::string id) {
 
 // The vendor's id of a service is its name, if that has lower-case letters and digits only.
 Task<std::optional<northflank::Box>> NorthflankProvider::box_named(std::string sandbox_id) {
-  auto box = co_await box_of(sandbox_id);
-  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
-  co_return box;
+  return only_tagged(box_of(sandbox_id), sandbox_id);
 }
 
 Task<std::optional<BackendSandbox>> NorthflankProvider::find_by_tag(std::string sandbox_id) {

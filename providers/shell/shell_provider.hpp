@@ -72,6 +72,16 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
     co_return std::move(box->sandbox);
   }
 
+  // What was found under the name `sandbox_id`. Empty if it does not also carry that id as its tag:
+  // somebody else gave the name to something of theirs.
+  template <class Box>
+  static Task<std::optional<Box>> only_tagged(Task<std::optional<Box>> finding,
+                                              std::string sandbox_id) {
+    auto box = co_await std::move(finding);
+    if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
+    co_return box;
+  }
+
   // Implement exec() and run() for adapters with a Process class, which is constructed from the
   // adapter, the sandbox and the command and started by start().
   template <class Process, class Adapter>

@@ -115,9 +115,7 @@ Task<std::optional<BackendSandbox>> VercelProvider::find(std::string id) {
 }
 
 Task<std::optional<vercel::Box>> VercelProvider::box_named(std::string sandbox_id) {
-  auto box = co_await box_of(sandbox_id);
-  if (!box || box->sandbox.sandbox_id != sandbox_id) co_return std::nullopt;
-  co_return box;
+  return only_tagged(box_of(sandbox_id), sandbox_id);
 }
 
 Task<std::optional<BackendSandbox>> VercelProvider::find_by_tag(std::string sandbox_id) {
