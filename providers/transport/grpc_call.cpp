@@ -19,12 +19,6 @@ Error broken_call(std::string_view provider, std::string_view what) {
   return error;
 }
 
-// Errors of the transport and the framing do not carry the provider's name.
-Error owned_by(Error error, const std::string& provider) {
-  if (error.provider.empty()) error.provider = provider;
-  return error;
-}
-
 int digit_of(char c) {
   if (c >= '0' && c <= '9') return c - '0';
   const char lower = static_cast<char>(c | 0x20);
@@ -201,7 +195,7 @@ Task<std::string> Channel::call(Call call) {
   const std::string path = call.path;
   HttpCall http = to_http(std::move(call));
   auto outcome = co_await attempt(http_.call(std::move(http)));
-  if (auto* error = std::get_if<Error>(&outcome)) throw owned_by(*error, target_.provider);
+  if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, target_.provider);
   const HttpReply& reply = std::get<HttpReply>(outcome);
   const auto status = status_in(reply.trailers, reply.headers);
   if (reply.status != kSuccess && !status)
@@ -219,7 +213,7 @@ Task<std::unique_ptr<MessageStream>> Channel::stream(Call call) {
   const std::string path = call.path;
   HttpCall http = to_http(std::move(call));
   auto outcome = co_await attempt(http_.stream(std::move(http)));
-  if (auto* error = std::get_if<Error>(&outcome)) throw owned_by(*error, target_.provider);
+  if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, target_.provider);
   auto source = std::move(std::get<0>(outcome));
   const auto status = status_of(source->headers());
   if (source->status() != kSuccess && !status)

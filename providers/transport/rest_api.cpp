@@ -125,13 +125,12 @@ bool starts_elsewhere(const HttpStream& reply, uint64_t first) {
   return sent && !sent->starts_with("bytes " + std::to_string(first) + "-");
 }
 
-// The transport's errors do not carry the provider's name.
-Error named(Error error, const std::string& provider) {
+}  // namespace
+
+Error attributed_to(Error error, const std::string& provider) {
   if (error.provider.empty()) error.provider = provider;
   return error;
 }
-
-}  // namespace
 
 // Some vendors append the name of a limit ("Retry-After-create") or send the time in milliseconds
 // as well ("retry-after-ms"); the longest wait satisfies all.
@@ -242,7 +241,7 @@ Task<HttpReply> RestApi::send(RestCall call) {
   HttpCall http = to_http(std::move(call));
   if (budget) http.max_body = std::min(http.max_body, *budget);
   auto outcome = co_await attempt(http_.call(std::move(http)));
-  if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, target_.provider);
   if (budget) *budget -= std::min(*budget, std::get<HttpReply>(outcome).body.size());
   co_return std::move(std::get<HttpReply>(outcome));
 }
@@ -255,8 +254,8 @@ Task<Json> RestApi::call(RestCall call) {
   if (reply.body.empty()) co_return Json();
   Json document = parse_answer(reply.body);
   if (document.is_discarded())
-    throw named(Error(ErrorCode::unavailable, target_.provider + " sent no valid JSON"),
-                target_.provider);
+    throw attributed_to(Error(ErrorCode::unavailable, target_.provider + " sent no valid JSON"),
+                        target_.provider);
   co_return document;
 }
 
@@ -272,7 +271,7 @@ Task<std::optional<Json>> RestApi::find(RestCall call_) {
 Task<std::unique_ptr<HttpStream>> RestApi::open(RestCall call) {
   HttpCall http = to_http(std::move(call));
   auto outcome = co_await attempt(http_.stream(std::move(http)));
-  if (auto* error = std::get_if<Error>(&outcome)) throw named(*error, target_.provider);
+  if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, target_.provider);
   co_return std::move(std::get<0>(outcome));
 }
 
@@ -297,9 +296,10 @@ Task<FilePart> RestApi::stream_range(RestCall call, ByteRange range) {
   // RFC 9110 lets a server ignore Range and send the whole file with 200.
   const bool whole = reply->status() != 206;
   if (!whole && starts_elsewhere(*reply, range.first))
-    throw named(Error(ErrorCode::unavailable,
-                      target_.provider + " did not send the part of the file that was asked for"),
-                target_.provider);
+    throw attributed_to(
+        Error(ErrorCode::unavailable,
+              target_.provider + " did not send the part of the file that was asked for"),
+        target_.provider);
   FilePart part{reply->headers(), nullptr};
   const uint64_t skip = whole ? range.first : 0;
   part.bytes = std::make_unique<SlicedBytes>(std::move(reply), skip, range.size_limit());

@@ -55,6 +55,9 @@ struct FilePart {
   std::unique_ptr<ByteSource> bytes;
 };
 
+// Names the provider in an error that has none yet, as those of HttpClient and WebSocket have.
+Error attributed_to(Error error, const std::string& provider);
+
 // Maps an unsuccessful status to an Error with the time of retry_after_of().
 // 400 406 416 422 invalid · 401 403 unavailable with details {"credentials":"refused"} ·
 // 402 no_capacity · 404 410 not_found (unavailable for a page of HTML) · 405 501 unsupported · 408

@@ -178,10 +178,7 @@ Task<std::unique_ptr<WebSocket>> dial(std::string provider, WebSocketCall call) 
 Task<std::unique_ptr<WebSocket>> open_web_socket(std::string provider, WebSocketCall call) {
   const auto deadline = call.deadline;
   auto outcome = co_await attempt_within(deadline, dial(provider, std::move(call)));
-  if (auto* error = std::get_if<Error>(&outcome)) {
-    if (error->provider.empty()) error->provider = provider;
-    throw *error;
-  }
+  if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, provider);
   co_return std::move(std::get<0>(outcome));
 }
 
