@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
+#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -217,6 +218,13 @@ struct FileEntry {
   // Changes whenever the content may have changed, even with equal size and time; empty if unknown.
   std::string revision = {};
 };
+
+// Permission bits as the API and chmod write them: "0644".
+inline std::string octal_mode(uint32_t mode) {
+  char text[8];
+  std::snprintf(text, sizeof(text), "%04o", mode & 07777);
+  return text;
+}
 
 // A pull stream of bytes. read() returns 0 at the end and throws if the stream breaks before it.
 class ByteSource {

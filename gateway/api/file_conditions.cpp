@@ -51,14 +51,9 @@ bool is_younger(const FileEntry& entry, Time date) {
 }  // namespace
 
 Json to_json(const FileEntry& entry) {
-  char mode[8];
-  std::snprintf(mode, sizeof(mode), "%04o", entry.mode & 07777);
-  Json json{{"name", to_utf8(entry.name)},
-            {"path", to_utf8(entry.path)},
-            {"type", to_string(entry.type)},
-            {"size", entry.size},
-            {"mode", mode},
-            {"modified_at", to_rfc3339(entry.modified_at)}};
+  Json json{{"name", to_utf8(entry.name)},    {"path", to_utf8(entry.path)},
+            {"type", to_string(entry.type)},  {"size", entry.size},
+            {"mode", octal_mode(entry.mode)}, {"modified_at", to_rfc3339(entry.modified_at)}};
   if (entry.target) json["target"] = to_utf8(*entry.target);
   return json;
 }

@@ -11,12 +11,6 @@ constexpr uint32_t kDefaultMode = 0644;  // the mode of files that envd creates
 
 std::string bytes_path(const std::string& path) { return "/files?path=" + percent_encode(path); }
 
-std::string octal(uint32_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof(text), "%04o", mode & 07777);
-  return text;
-}
-
 Error not_a_file(const std::string& path) {
   return Error::invalid("/path", path + " is not a file");
 }
@@ -71,7 +65,7 @@ Task<FileEntry> E2bProvider::write_file(std::string id, std::string path, uint32
   // envd leaves the mode of a file that was there.
   FileEntry written = co_await stat(id, path);
   if (written.mode == mode) co_return written;
-  const std::string line = "chmod " + octal(mode) + " " + shell::rooted(path);
+  const std::string line = "chmod " + octal_mode(mode) + " " + shell::rooted(path);
   const LineResult ran = co_await run(id, line);
   if (ran.status != 0) throw Error(ErrorCode::invalid, "the file's mode could not be set");
   co_return co_await stat(id, path);

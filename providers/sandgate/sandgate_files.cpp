@@ -66,9 +66,7 @@ Task<FileContent> SandgateProvider::read_file(std::string id, std::string path, 
 
 Task<FileEntry> SandgateProvider::write_file(std::string id, std::string path, uint32_t mode,
                                              ByteSource& bytes) {
-  char octal[8];
-  std::snprintf(octal, sizeof(octal), "%04o", mode & 07777);
-  const std::string address = files_path(id, "", path) + "&mode=" + octal;
+  const std::string address = files_path(id, "", path) + "&mode=" + octal_mode(mode);
   RestCall call{.method = "PUT", .path = address};
   call.sends_file(bytes);
   const HttpReply reply = co_await api_.send(std::move(call));

@@ -28,12 +28,6 @@ std::string wrapped(const std::string& body) {
          " ) 2>/dev/null; printf '=%d' $?; } | base64";
 }
 
-std::string octal_of(uint32_t mode) {
-  char text[8];
-  std::snprintf(text, sizeof(text), "%04o", mode & 07777);
-  return text;
-}
-
 Error error_of_end(int status) {
   switch (status) {
     case no_such:
@@ -136,7 +130,7 @@ std::string remove_line(const std::string& path, bool recursive) {
 std::string publish_line(const std::string& uploaded, const std::string& path, uint32_t mode) {
   return wrapped("p=" + rooted(uploaded) + "; t=" + rooted(path) +
                  "; there \"$p\"; if [ -d \"$t\" ]; then rm -f \"$p\"; exit 45; fi; chmod " +
-                 octal_of(mode) + " \"$p\" && mv -f \"$p\" \"$t\" && e \"$t\"");
+                 octal_mode(mode) + " \"$p\" && mv -f \"$p\" \"$t\" && e \"$t\"");
 }
 
 std::vector<FileEntry> read_entries(const std::string& output) {
