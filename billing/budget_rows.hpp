@@ -11,7 +11,7 @@
 // order: budgets by id, then reservations by sandbox.
 namespace sandgate {
 
-// NOTIFY when what runs may have less money; payload: tenant id, or empty for all.
+// NOTIFY when running sandboxes may have less money; payload: tenant id, or empty for all.
 inline constexpr const char* kBudgetsChannel = "budgets";
 
 // The money set aside for one sandbox.
@@ -32,8 +32,8 @@ struct Reservation {
   Decimal paid(const Decimal& other = {}) const;
 };
 
-// A tenant's budgets, locked, with their windows advanced to the one that contains `now`. Price
-// publication is held off before: whoever keeps bookings out takes the locks in that order.
+// A tenant's budgets, locked, with their windows advanced to the one that contains `now`. Holds off
+// price publication first: everything that keeps bookings out takes the two locks in that order.
 struct LockedBudgets {
   Time now;  // the database's, or `clock`'s
   std::vector<Budget> budgets;  // empty: no lock is held either
@@ -62,11 +62,13 @@ struct ReservationDelta {
   Decimal amount;  // negative: given back
 };
 
-// Fast path of a create: inserts the reservation in one statement when every budget that applies is
-// in its currency and current window and has the money, and what runs is covered. Covered for
-// `covers` and ending after `lives` from now (`clock`'s or the database's). False: that is not so,
-// or no budget applies, and nothing was done. Empty: the tenant has no budgets.
+// Fast path of a create: inserts the reservation in one statement, if every budget that applies is
+// in its currency and current window and has the money, and if the sandboxes that run already are
+// covered. It is covered for `covers` and ends after `lives`, both from now (`clock`'s or the
+// database's).
 struct FastReservation {
+  // False: nothing was inserted, because a condition is not met or no budget applies. Empty: the
+  // tenant has no budgets.
   std::optional<bool> done;
   int64_t generation = 0;  // of the prices in force; set when done
 };
@@ -112,11 +114,12 @@ void release_reservations(pqxx::work& tx, const std::set<std::string>& sandboxes
 // extends it no more. Locks as release_reservations() does.
 void shrink_reservation(pqxx::work& tx, const std::string& sandbox, const Money& most,
                         const Clock* clock);
-// A tenant's sandboxes that have a reservation though they are booked to their end, which are
-// `stopping` or not: from those a last reading may come. And those that hold one and are not booked
-// to their end yet. At most 1000.
+// The next two name a tenant's ended sandboxes that still have a reservation, at most 1000.
+// Booked to their end. `stopping`: those whose row is in that state, so that a last reading may
+// still come; otherwise all others.
 std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& tenant,
                                             bool stopping);
+// Not booked to their end yet, and with money left in the reservation.
 std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant);
 
 }  // namespace sandgate

@@ -207,8 +207,8 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
   take_back(tx, budgets, named(budgets, budget.name), enforced.time(now));
   emit_threshold_events(tx, budgets);
   update_budgets(tx, budgets);
-  // Before anything else may begin with the money that what runs will need. What has to stop is
-  // found again by whoever hears of the change.
+  // Running sandboxes get their money before a new one can take it. Those that have to stop are not
+  // stopped here: the enforcers that receive the notification find them again.
   enforced.renew_tenant(tx, budget.tenant);
   const Budget set = named(lock_budgets(tx, {budget.tenant}, now), budget.name);
   if (trail) trail(tx, before, settings_of(set));

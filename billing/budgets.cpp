@@ -56,7 +56,8 @@ Reservation reservation_of(const PlannedSpending& planned) {
 }
 
 // How long the money for the first hour lasts; the maximum of lasts() when time is free.
-std::chrono::microseconds time_of(const PlannedSpending& planned, const Decimal& charge_per_hour) {
+std::chrono::microseconds covered_time(const PlannedSpending& planned,
+                                       const Decimal& charge_per_hour) {
   return lasts(first_hour(planned, charge_per_hour), charge_per_hour);
 }
 
@@ -125,7 +126,7 @@ void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Re
   if (!more.is_negative()) more = std::min(more, available(budgets, reservation).value_or(more));
   reservation.held += more;
   reservation.ahead = change.most.by_time - change.most.charge;
-  const auto whole = time_of(change.planned, reservation.charge_per_hour);
+  const auto whole = covered_time(change.planned, reservation.charge_per_hour);
   reservation.covered_until = std::min(change.lasts(reservation), change.at + whole);
   reservation.ends_at = change.at + change.planned.ttl;
   update_reservations(tx, one, delta_of(budgets, reservation, more));
@@ -170,7 +171,7 @@ bool Budgets::reserve(pqxx::work& tx, const PlannedSpending& planned) {
   if (planned.is_crowded) check_committed(tx, planned);
   if (planned.charge_per_hour && planned.other_currencies.empty()) {
     const Reservation reservation = reservation_of(planned);
-    const auto covers = time_of(planned, reservation.charge_per_hour);
+    const auto covers = covered_time(planned, reservation.charge_per_hour);
     const auto [done, generation] = try_fast_reserve(tx, reservation, covers, planned.ttl, clock_);
     if (done.value_or(false)) check_generation(tx, planned, generation);
     if (!done || *done) return done.has_value();
@@ -201,7 +202,7 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
 
 bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned) {
   Reservation reservation = reservation_of(planned);
-  const auto covers = time_of(planned, reservation.charge_per_hour);
+  const auto covers = covered_time(planned, reservation.charge_per_hour);
   auto [at, budgets] = lock_tenant_budgets(tx, planned.tenant.value, clock_);
   keep_those_for(budgets, planned.subject);
   if (budgets.empty()) return false;
@@ -215,7 +216,7 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   if (planned.charge_per_hour && planned.most) {
     const Reservation same = reservation_of(planned);
-    const auto whole = time_of(planned, same.charge_per_hour);
+    const auto whole = covered_time(planned, same.charge_per_hour);
     const auto covers = std::min(lasts(same.paid(), same.charge_per_hour), whole);
     if (try_fast_adjust(tx, same, covers, planned.ttl, clock_)) return;
   }

@@ -89,7 +89,7 @@ class Budgets {
   Time time(Time of_database) const { return clock_ ? clock_->now() : of_database; }
 
  private:
-  // reserve() without its fast path, and without looking after what runs first.
+  // reserve() without its fast path, and without first renewing the reservations of what runs.
   bool reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planned);
   // Throws OutOfDate unless `generation`, read while publication is held off, is the planned one.
   void check_generation(pqxx::work& tx, const PlannedSpending& planned, int64_t generation) const;

@@ -15,7 +15,7 @@ Decimal pay_issued(pqxx::work& tx, const TenantId& tenant, const std::string& cu
 void lock_credits(pqxx::work& tx, const TenantId& tenant);
 
 // Adds prepaid money, which the ledger has, to the tenant's budgets without a window in that
-// currency. What is no longer reached of their thresholds is told again. Takes lock_credits()
+// currency. Thresholds that are no longer reached will be reported again. Takes lock_credits()
 // first.
 void credit_budgets(pqxx::work& tx, const TenantId& tenant, const Money& money);
 

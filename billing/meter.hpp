@@ -57,8 +57,8 @@ class Meter {
   // it. Of a closed sandbox only the part up to its end is booked. Implausible increases are cut
   // (see MeteredCounters). No effect while an end is not booked, or on a sandbox never opened.
   void observe(pqxx::work& tx, const SandboxId& id, const Measured& totals);
-  // Notes that a reading was due and was not to be had: the backend counts, so that what is set
-  // aside for processor time up to now is kept for it.
+  // Notes that a reading was due and failed. The backend goes on counting, so a later reading will
+  // include the processor time up to now, and the money set aside for it is kept.
   void miss(pqxx::work& tx, const SandboxId& id);
   static constexpr Time kNeverBegan{};  // as `ended_at`: nothing is charged, not even the create
   // Books the rest up to `ended_at` (empty: now; at most now, and not before what is booked), with
@@ -91,8 +91,8 @@ class Meter {
 
   // Sets a task that every flush awaits first: bookings that must precede all others.
   void set_before_flush(std::function<Task<void>()> task) { before_flush_ = std::move(task); }
-  // Sets what names the sandboxes that every flush leaves alone, also where the prelude could not
-  // book what precedes: their end is known and not in the database yet. Called from any thread.
+  // Sets a function that names the sandboxes which no flush may book, whether the task before it
+  // succeeded or not: their end is known but not in the database yet. Called from any thread.
   void set_excluded(std::function<std::set<std::string>()> ids) { excluded_ = std::move(ids); }
 
   uint64_t conflicts() const { return usage_.conflicts(); }
