@@ -127,7 +127,7 @@ Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
   const SandboxRecord& record = known->record;
   if (record.state == SandboxState::paused) co_return true;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  // Its own gateway is told of it as well.
+  // The gateway on whose machine it runs finds the same halt, and pauses it.
   if (deployment && is_elsewhere(record.id.value, record.backend_id, deployment->descriptor))
     co_return true;
   const bool money_ends = halt.covered_until < parts_.clock.now() + kLastRounds;

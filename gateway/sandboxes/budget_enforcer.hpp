@@ -24,13 +24,16 @@ class BudgetEnforcer {
         pause_(std::move(pause)),
         work_queue_(parts_.executor) {}
 
-  // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop. A
-  // sandbox that its backend cannot pause is killed; if the backend refuses for now, it is killed
-  // once its money ends within 30 s; if it does not answer or is still at it, after some more tries
-  // of the reaper. A sandbox on another gateway's machine is left to that one to pause. A paused
-  // sandbox stays paused until the money for what it keeps ends, and is then killed. While the
-  // database is away, sandboxes under a budget with `kill` are killed when what was set aside for
-  // them, as of the last round that could ask, is used up; the others run on.
+  // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop.
+  //
+  // A sandbox to pause is killed instead if its backend cannot pause it at all. If the backend
+  // refuses for now, the sandbox is killed once its money ends within 30 s; if the backend does not
+  // answer or is not done, after some more tries of the reaper. A sandbox on another gateway's
+  // machine is left to that gateway to pause. A paused sandbox is killed when the money for what it
+  // keeps ends.
+  //
+  // While the database is away, sandboxes under a budget with `kill` are killed when the money set
+  // aside for them is used up, as far as the last successful round knew it; all others run on.
   Task<size_t> enforce();
   // As enforce(), without waiting for backends, so that a hanging one delays no other tenant. The
   // charges of those to kill have ended then.
@@ -40,7 +43,7 @@ class BudgetEnforcer {
   using Deadlines = std::shared_ptr<const std::vector<BudgetDeadline>>;
 
   Task<size_t> begin_with_database();
-  // Has what the cache must know to end them without the database read into it.
+  // Reads the sandboxes into the cache, so that they can be ended without the database.
   Task<void> warm_cache(Deadlines deadlines);
   Deadlines deadlines() const;
   size_t begin_without_database();

@@ -89,9 +89,9 @@ class Lifecycle {
                        std::shared_ptr<SpeculativeEnd> speculative = nullptr,
                        std::string_view reason = kKilled);
   // Handles a backend's report that it does not know the sandbox. Waits for an end under way in
-  // this process. An end that the backend tells of is recorded as an end, unless nobody asked for
-  // it. Otherwise the sandbox is lost: `failed` with backend_lost, its meter closed at its death
-  // where the backend tells when that was.
+  // this process. If the backend reports an end that was asked for, by a call or by the sandbox's
+  // own limits, that end is recorded. Otherwise the sandbox is lost: `failed` with backend_lost,
+  // its meter closed at its death if the backend reports when that was.
   Task<void> note_gone(SandboxId id, std::string detail);
   // Ends a sandbox whose machine gave its last sign of life at `seen`: as lost, unless its end was
   // asked for. Nobody can ask the machine. The charge ends at `seen`, or where it is booked to.
@@ -199,7 +199,8 @@ class Lifecycle {
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
   // Asks the backend, where it tells of ends; empty also when it does not answer.
   Task<std::optional<KnownEnd>> known_end(SandboxRecord record);
-  // A sandbox that nobody ended is lost, since now or since its death.
+  // The loss of a sandbox whose end nobody asked for: at its death if the backend reports that,
+  // otherwise now.
   struct Loss {
     std::string detail;
     std::optional<Meter::Measured> death;

@@ -138,7 +138,7 @@ std::optional<Lifecycle::KnownEnd> Lifecycle::end_told_by(const BackendSandbox& 
   const Time now = parts_.clock.now();
   if (gone.counted) return KnownEnd{measured_end(*gone.counted, now), gone.died, kKilled};
   if (!gone.ended) return std::nullopt;
-  // That clock is another one.
+  // The backend's clock may differ from ours.
   const Time at = std::min(now, std::max(record.created_at, gone.ended->at.value_or(now)));
   const EndAction wanted = gone.ended->idle ? record.on_idle : record.on_expiry;
   return KnownEnd{{.sampled_at = at},

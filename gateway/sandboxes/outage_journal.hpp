@@ -47,9 +47,9 @@ class OutageJournal {
   bool has(const TenantId& tenant, const SandboxId& sandbox) const;
   // Whether it also says that the backend had ended it.
   bool says_gone(const SandboxId& sandbox) const;
-  // Why a sandbox is to be told as `stopping`, as SandboxRecord::ended_reason, though its row is
-  // live: its end is in the journal, or was within the last minute: the row may have been read
-  // before replay() wrote the end. Empty: what the row says is to be told.
+  // The ended_reason to report, with the state `stopping`, for a sandbox whose row says that it
+  // lives although its end is in the journal, or was within the last minute (the row may have been
+  // read before replay() wrote the end). Empty: report what the row says.
   std::optional<std::string> reason_of(const SandboxRecord& record) const;
   std::optional<std::string> reason_of(const SandboxId& sandbox) const;  // of a live row
   // The tenant's sandboxes that have such a reason where their rows are live, with the reason.

@@ -54,10 +54,10 @@ class Pausing {
   Task<void> end_lease(SandboxId id);
   void end_lease_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
-  // Tells the backend of one that goes on running, after it was told of kPausedTtl.
+  // After a pause that failed: gives the backend the rest of the TTL again in place of kPausedTtl.
   Task<void> restore_ttl(SandboxRecord pausing);
-  // Sets the backend's time from kPausedTtl to `ttl` and what is added to that, while the row is in
-  // the record's state, pausing or resuming. Throws nothing.
+  // Shortens the backend's TTL from kPausedTtl to backend_ttl(`ttl`), unless the row has left the
+  // record's state, pausing or resuming. Throws nothing.
   Task<void> shorten(DeploymentPtr deployment, SandboxRecord record, std::chrono::seconds ttl);
   MeterState metered_as(const SandboxRecord& paused) const;
   // Adjusts the reservation to the price of the kept state.

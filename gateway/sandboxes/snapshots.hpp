@@ -70,9 +70,9 @@ class Snapshots {
   const Lifecycle::Parts& parts_;  // the lifecycle's
 };
 
-// Makes the order restore the snapshot: sets its location and disk size. `asked`, the body's own
-// disk size if any, and the profile's limit count as what `deployment` gives for them; null: it
-// rounds nothing up. `asked` has to be the snapshot's size. Throws Error(invalid).
+// Makes the order restore the snapshot: sets its location and disk size. Throws Error(invalid) if
+// `asked`, the disk size in the body, is not the snapshot's, or if the snapshot's is above the
+// profile's limit. Sizes are compared as `deployment` rounds them up (null: not rounded).
 void apply_snapshot(CreateOrder& order, const SnapshotRecord& snapshot,
                     std::optional<int64_t> asked, const Deployment* deployment = nullptr);
 

@@ -15,8 +15,9 @@ EndAction end_action_from(const std::string& text) {
 // Text keeps the microseconds, which a double would lose.
 std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; }
 
-// The state that is told of a row.
-std::string told_state(pqxx::work& tx, const Filter& filter) {
+// SQL for the state that a list reports of a row: `stopping` while the end in `filter.ending` is
+// not in the database yet.
+std::string reported_state(pqxx::work& tx, const Filter& filter) {
   if (filter.ending.empty()) return "state";
   return "CASE WHEN ended_at IS NULL AND id = ANY(" +
          tx.quote(sql_array_of(std::views::keys(filter.ending))) +
@@ -29,7 +30,7 @@ std::string from_where(pqxx::work& tx, const Filter& filter) {
   std::string states;
   for (const SandboxState state : filter.states)
     states += (states.empty() ? "" : ", ") + tx.quote(std::string(to_string(state)));
-  if (!states.empty()) sql += " AND " + told_state(tx, filter) + " IN (" + states + ")";
+  if (!states.empty()) sql += " AND " + reported_state(tx, filter) + " IN (" + states + ")";
   if (filter.ended) sql += std::string(" AND ended_at IS ") + (*filter.ended ? "NOT NULL" : "NULL");
   if (!filter.profile.empty()) sql += " AND profile = " + tx.quote(filter.profile);
   if (filter.profile_version)
