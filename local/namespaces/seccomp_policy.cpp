@@ -201,7 +201,8 @@ void keep_scheduling_of_agent(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfUser)});
 }
 
-// What who sets one of these options of a socket is told; 0 reports success, without effect.
+// Makes setsockopt() of these options fail with the errno `answer`, or for 0 succeed without
+// effect.
 void answer_options(Filter& filter, uint16_t answer, uint64_t level,
                     std::initializer_list<uint64_t> options) {
   for (const uint64_t option : options)
@@ -246,8 +247,8 @@ void refuse_memberships(Filter& filter) {
 void refuse_switches(Filter& filter) {
   constexpr int kEncapsulation = 100, kMergedReceive = 104, kCoreScheduling = 62;
   answer_options(filter, ENOPROTOOPT, IPPROTO_UDP, {kEncapsulation, kMergedReceive});
-  // A process that shares its core with nobody keeps the core's other threads idle, which no
-  // control group limits.
+  // With core scheduling a process can keep the other threads of its core idle, which no control
+  // group limits.
   filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});
 }
 

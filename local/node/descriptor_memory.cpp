@@ -18,7 +18,8 @@ constexpr MemoryMonitor::Schedule kDescriptorSchedule{"descriptors", std::chrono
 constexpr std::chrono::milliseconds kUntilBusy{10};
 // A group that has used up its share of the processors waits for a tenth of a second.
 constexpr std::chrono::milliseconds kUntilStill{250};
-// In less than that nobody opens as many directories or makes as many locks as are too much.
+// A sandbox that used less processor time since the last scan cannot have opened too many
+// directories or made too many locks in it.
 constexpr int64_t kIdleMicros = 10'000;
 constexpr int kMostHiding = 3;
 

@@ -65,7 +65,7 @@ class EgressSupervisor {
   void keep_running(std::stop_token stop);
   void supervise(std::unique_lock<std::mutex>& lock);
   void handle_packet(const Json& packet);
-  // Sends an command; empty when no process runs. Called with mutex_ held.
+  // Sends a command; empty when no process runs. Called with mutex_ held.
   std::optional<Command> send_command(Json command, const std::vector<int>& fds = {});
   void send_attach(const std::string& id, const Attached& attached);
   // Returns whether the command is carried out, or its process gone, within `timeout`.

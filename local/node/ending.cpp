@@ -121,8 +121,8 @@ SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
   return counted;
 }
 
-// The exit of a sandbox that was ended on request is noticed too, and says nothing new unless
-// nobody waited for it.
+// Also called for a sandbox that was ended on request. Its usage is recorded already, unless the
+// request timed out before the exit.
 void Supervisor::record_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
   record_final_usage(live.record, died_at, /*died=*/!live.killed);

@@ -18,7 +18,7 @@ namespace sandgate {
 struct LiveSandbox {
   std::timed_mutex busy;  // held while the sandbox is created, changed or ended
   std::mutex recording;  // held while its journal entry is changed; locked after busy
-  // Changed by the table only. Who holds busy may read all of it but expires_at.
+  // Changed by the table only. All of it but expires_at may be read while busy is held.
   JournalRecord record;
   Fd pidfd;  // guarded by busy
   // Guarded by busy. Holding them open moves the teardown of the disk and mounts from the end of

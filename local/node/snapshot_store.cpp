@@ -31,7 +31,7 @@ std::optional<StoredSnapshot> read_document(const std::string& path) {
   }
 }
 
-// Of an image that is being made. remove() has taken its name when nobody wants it.
+// Throws if remove() has unlinked the image while it was being made.
 void require_wanted(const Fd& image) {
   struct stat status {};
   check(fstat(image.get(), &status), "look at snapshot");

@@ -53,8 +53,8 @@ class Supervisor {
   static constexpr std::chrono::milliseconds kEndTimeout{10'000};
   // Kills the sandbox and returns when all its processes are gone; its other traces are removed in
   // the background. Unknown ids are ignored. Throws Error(timeout) when it has not ended within
-  // `timeout`, of which a repeated call has none. It then ends by itself later, unless a copy of
-  // its disk was in the way, and is to be killed again.
+  // `timeout`; calls after the first do not wait at all. It then ends by itself later, but call
+  // again all the same: a copy of its disk may have kept it from being killed.
   void kill(const std::string& id, std::chrono::milliseconds timeout = kEndTimeout);
   // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
   // calls and final_usage_of() return the same usage, also after a crash, as they do for a sandbox
@@ -121,7 +121,7 @@ class Supervisor {
   void stop(LiveSandbox& live, std::chrono::milliseconds timeout = kEndTimeout) const;
   // Stops it and sets gone; false if it was gone already.
   bool stop_and_mark_gone(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
-  // Halts it, then removes its traces in the background.
+  // Stops it, then removes its traces in the background.
   void end(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
   // A sandbox that is to end, with busy locked, and how long its death may be waited for.
   struct KillTarget {

@@ -8,8 +8,8 @@ namespace sandgate {
 // was: time limits of programs go on from there. The caller holds `busy`.
 void thaw_and_tell(const LiveSandbox& live, Time since);
 
-// Thaws a sandbox at end() or in the destructor, unless it is paused. Made before it is frozen, by
-// who holds `busy` until then.
+// Thaws a sandbox at end() or in the destructor, unless it is paused. Construct it before freezing,
+// and hold `busy` until it has thawed the sandbox.
 class ThawGuard {
  public:
   explicit ThawGuard(const LiveSandbox& live) : live_(&live) {}

@@ -117,7 +117,7 @@ Json find_snapshot(const VerbCall& call) {
   const std::string id = call.snapshot();
   const SnapshotStore& snapshots = call.supervisor.snapshots();
   if (const auto found = snapshots.find(id)) return to_json(to_backend(*found));
-  // "None" would be believed, and what is made then belongs to nobody.
+  // The caller would believe that there is none, and nobody would remove what is being made.
   if (snapshots.has_begun(id)) throw Error(ErrorCode::conflict, "the snapshot is being made");
   return Json();
 }
