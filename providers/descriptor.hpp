@@ -81,17 +81,17 @@ struct Descriptor {
   std::set<Control> controls;
   DescriptorLimits limits;
   std::vector<std::string> regions;
-  // All that it runs, which neutral names need no mapping to; empty: every image must be mapped, to
-  // any name.
+  // All images that it can run; a profile's neutral name among them needs no mapping. Empty: it may
+  // run any, and every neutral name must be mapped.
   std::set<std::string> images;
   std::vector<std::string> notes;
   // For host_workspace: host directories that may be mounted. Not part of to_json().
   std::vector<std::string> workspaces;
-  // A sandbox ends by itself that long after its creation, and extend() does not move that end; 0:
-  // it does. Not part of to_json().
+  // A sandbox ends by itself this long after its creation, whatever extend() asks for; 0: extend()
+  // moves its end. Not part of to_json().
   std::chrono::seconds fixed_lifetime{0};
-  // The shortest time between two calls of list() that the vendor's limit on requests allows for;
-  // 0: none. Not part of to_json().
+  // The shortest time to leave between two calls of list(), because the vendor limits requests; 0:
+  // no such limit. Not part of to_json().
   std::chrono::seconds min_list_interval{0};
   // The memory that a pause preserves is billed. Not part of to_json().
   bool bills_paused_memory = true;

@@ -19,8 +19,8 @@ struct FileChange {
   FileChangeKind kind = FileChangeKind::write;
   std::string path;  // absolute; the new path of a rename; empty for overflow
   std::string from;  // the old path of a rename
-  // When the change was told. Of what is gone by then a backend may only know whether it was a
-  // directory: all else is `file`.
+  // As of when the change was reported. Of something gone by then a backend may only know whether
+  // it was a directory: all else is `file`.
   FileType type = FileType::file;
 };
 

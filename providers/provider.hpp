@@ -115,8 +115,9 @@ class Provider {
   virtual Task<void> extend(std::string id, std::chrono::seconds ttl);
 
  protected:
-  // Kills a sandbox whose create was accepted and cannot be completed. Returns what create() throws
-  // then: `why`, but of_unknown_outcome() of the kill's failure, because the sandbox exists.
+  // Kills a sandbox whose create was accepted and cannot be completed. Returns what create() has to
+  // throw: `why`, or of_unknown_outcome() of the kill's failure if that failed, because the sandbox
+  // then still exists.
   Task<Error> abort_create(std::string id, Error why);
 };
 

@@ -32,7 +32,7 @@ void check_is_no_reconnect(const http::Request& request) {
                        "/v1/sandboxes/{id}/processes/{pid}/output");
 }
 
-// Reads on when nobody waits any more: a program whose output is not read stands still.
+// Reads on after the caller has left: a program whose output is not read stands still.
 Task<http::Response> collect(ProcessWithInput& process, const std::string& process_id,
                              std::optional<CollectedOutput>& output) {
   for (;;) {

@@ -89,8 +89,8 @@ class BegunBytes : public ByteSource {
   size_t taken_ = 0;
 };
 
-// The length of what is told to be empty: files in /proc are too, but have contents, of a length
-// that nobody knows.
+// The length of a file whose reported size is 0. Files in /proc report that too, but have contents,
+// whose length is not known before they are read.
 Task<std::optional<uint64_t>> length_of_empty(FileContent& file) {
   std::string first(kFirstPart, '\0');
   const size_t count = co_await file.bytes->read(first);

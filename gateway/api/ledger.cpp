@@ -86,7 +86,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
   auto taking = usage_.acquire_connection(tenant);
   const auto turn = co_await std::move(taking);
   auto balances = co_await database_.report(kLedgerTimeout, std::move(work));
-  // Together they are zero, which only whoever has all of them can see.
+  // All balances together are zero, which a client can check only if no page limit cuts them.
   if (!request.query.find("limit")) page.limit = static_cast<int64_t>(balances.size());
   co_return http::Response::json(
       200, page_of_all(

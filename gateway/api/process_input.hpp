@@ -13,8 +13,8 @@ namespace sandgate::api {
 bool is_lost_input(const Error& failure);
 
 // Write to stdin, or close it, again for up to 30 seconds while the backend answers rate_limited.
-// Return the Error of lost input two seconds late, so that the exit of a process that has just
-// ended is told first; empty if nothing was lost.
+// Return the Error of lost input two seconds late, so that the client learns first of the exit of a
+// process that has just ended; empty if nothing was lost.
 Task<std::optional<Error>> write_input(ProcessStream& stream, std::string bytes);
 Task<std::optional<Error>> close_input(ProcessStream& stream);
 
