@@ -24,7 +24,9 @@ class BudgetEnforcer {
         pause_(std::move(pause)),
         work_queue_(parts_.executor) {}
 
-  // One round; meant to run every 15 seconds. Returns how many sandboxes were due to stop.
+  // One round, to be called every 15 seconds. Returns how many sandboxes were due to stop. Does not
+  // wait for backends, so that a hanging one delays no other tenant; the charges of sandboxes to
+  // kill have ended when this returns.
   //
   // A sandbox to pause is killed instead if its backend cannot pause it at all. If the backend
   // refuses for now, the sandbox is killed once its money ends within 30 s; if the backend does not
@@ -34,10 +36,9 @@ class BudgetEnforcer {
   //
   // While the database is away, sandboxes under a budget with `kill` are killed when the money set
   // aside for them is used up, as far as the last successful round knew it; all others run on.
-  Task<size_t> enforce();
-  // As enforce(), without waiting for backends, so that a hanging one delays no other tenant. The
-  // charges of those to kill have ended then.
   Task<size_t> begin();
+  // begin(), then waits for everything that it started.
+  Task<size_t> enforce();
 
  private:
   using Deadlines = std::shared_ptr<const std::vector<BudgetDeadline>>;
