@@ -117,11 +117,11 @@ DeploymentPtr Deployments::make(const DeploymentRow& row, const Loaded* before) 
 }
 
 void Deployments::on_change(std::function<void(const DeploymentKey&)> callback) {
-  callback_ = std::move(callback);
+  on_change_ = std::move(callback);
 }
 
 void Deployments::on_reload(std::function<void(const DeploymentSet&)> callback) {
-  reloaded_ = std::move(callback);
+  on_reload_ = std::move(callback);
 }
 
 Task<void> Deployments::reload() {
@@ -151,9 +151,9 @@ Task<void> Deployments::reload() {
   }
   rows_ = std::move(loaded);
   publish(std::move(set));
-  if (reloaded_) reloaded_(*snapshot());
-  if (!callback_) co_return;
-  for (const DeploymentKey& key : changed) callback_(key);
+  if (on_reload_) on_reload_(*snapshot());
+  if (!on_change_) co_return;
+  for (const DeploymentKey& key : changed) on_change_(key);
 }
 
 void Deployments::refresh() {
@@ -172,7 +172,7 @@ void Deployments::wake() {
 }
 
 // A reload under way may have read the store before the change, so wait for the next one.
-Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
+Task<void> Deployments::wait_until_reloaded(std::chrono::steady_clock::time_point until) {
   const uint64_t wanted = begun_ + 1;
   wake();
   while (loaded_ < wanted && std::chrono::steady_clock::now() < until)
@@ -182,7 +182,7 @@ Task<void> Deployments::reloaded(std::chrono::steady_clock::time_point until) {
 Task<void> Deployments::wait_ready(DeploymentKey key) {
   const auto until = std::chrono::steady_clock::now() + kReadyTimeout;
   while (std::chrono::steady_clock::now() < until) {
-    co_await reloaded(until);
+    co_await wait_until_reloaded(until);
     const DeploymentPtr one = find_deployment(*snapshot(), key);
     if (!one || !one->enabled || was_asked(one->descriptor)) co_return;
     while (!was_asked(one->backend->descriptor()) && std::chrono::steady_clock::now() < until)
@@ -191,7 +191,7 @@ Task<void> Deployments::wait_ready(DeploymentKey key) {
 }
 
 Task<void> Deployments::catch_up() {
-  return reloaded(std::chrono::steady_clock::now() + kReadyTimeout);
+  return wait_until_reloaded(std::chrono::steady_clock::now() + kReadyTimeout);
 }
 
 Task<void> Deployments::reload_if_woken() {

@@ -51,7 +51,7 @@ class Deployments {
 
  private:
   Task<void> reload_if_woken();
-  Task<void> reloaded(std::chrono::steady_clock::time_point until);
+  Task<void> wait_until_reloaded(std::chrono::steady_clock::time_point until);
   // A row as last loaded. The digest covers what its backend is made from.
   struct Loaded {
     int64_t version = 0;
@@ -65,8 +65,8 @@ class Deployments {
 
   DeploymentStore& store_;
   Factory factory_;
-  std::function<void(const DeploymentKey&)> callback_;
-  std::function<void(const DeploymentSet&)> reloaded_;
+  std::function<void(const DeploymentKey&)> on_change_;
+  std::function<void(const DeploymentSet&)> on_reload_;
   DeploymentSet fixed_;
   mutable std::mutex mutex_;  // guards set_ and wakeup_
   std::shared_ptr<const DeploymentSet> set_;
