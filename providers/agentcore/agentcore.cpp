@@ -74,13 +74,10 @@ Task<BackendSandbox> AgentcoreProvider::create(CreateSpec spec) {
   sandbox.backend_id = co_await start(spec);
   if (spec.env.empty()) co_return sandbox;
   std::string line = agentcore::to_environment_line(spec.env);
-  const auto outcome = co_await attempt(run(sandbox.backend_id, std::move(line)));
-  const auto* ran = std::get_if<0>(&outcome);
-  if (ran && ran->status == 0) co_return sandbox;
-  Error why(ErrorCode::no_capacity, "agentcore's sandbox took no environment");
-  if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
-  const Error refusal = co_await abort_create(sandbox.backend_id, std::move(why));
-  throw refusal;
+  auto setting = run(sandbox.backend_id, std::move(line));
+  co_await set_up(sandbox.backend_id, std::move(setting),
+                  "agentcore's sandbox took no environment");
+  co_return sandbox;
 }
 
 Task<std::optional<BackendSandbox>> AgentcoreProvider::find(std::string id) {

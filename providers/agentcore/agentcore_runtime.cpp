@@ -78,14 +78,8 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
   const auto started = co_await attempt(start(id, std::move(birth), kRuntimeLine, kRuntimeStart));
   if (const auto* error = std::get_if<Error>(&started)) throw refused_create(*error);
   // The session exists from here on, whatever the answer says.
-  const auto outcome = co_await attempt(result_of(*std::get<0>(started)));
-  const auto* settled = std::get_if<LineResult>(&outcome);
-  if (!settled || settled->status != 0) {
-    Error why(ErrorCode::no_capacity, "the agent runtime could not set the sandbox up");
-    if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
-    const Error refusal = co_await abort_create(id, std::move(why));
-    throw refusal;
-  }
+  auto settling = result_of(*std::get<0>(started));
+  co_await set_up(id, std::move(settling), "the agent runtime could not set the sandbox up");
   seen_.remember(id);
   co_return box(id);
 }

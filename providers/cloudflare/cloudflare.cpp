@@ -80,14 +80,7 @@ Task<BackendSandbox> CloudflareProvider::create(CreateSpec spec) {
   if (const auto* error = std::get_if<Error>(&written)) throw refused_create(*error);
   const std::string line = cloudflare::install_line();
   auto settling = run(id, line);
-  const auto outcome = co_await attempt(std::move(settling));
-  const auto* settled = std::get_if<LineResult>(&outcome);
-  if (!settled || settled->status != 0) {
-    Error why(ErrorCode::no_capacity, "cloudflare could not set the sandbox up");
-    if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
-    const Error refusal = co_await abort_create(id, std::move(why));
-    throw refusal;
-  }
+  co_await set_up(id, std::move(settling), "cloudflare could not set the sandbox up");
   seen_.remember(id);
   co_return cloudflare_box(id);
 }

@@ -6,6 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "providers/byte_sources.hpp"
 #include "providers/shell/shell_command.hpp"
+#include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
 namespace {
@@ -204,6 +205,16 @@ Task<void> ShellProvider::signal_by_line(std::string id, std::string process, in
   const std::string line = shell::signal_line(process, number);
   const LineResult ran = co_await run(std::move(id), line);
   if (ran.status != 0) throw Error::not_found("process", process);
+}
+
+Task<void> ShellProvider::set_up(std::string id, Task<LineResult> line, const char* refusal) {
+  const auto outcome = co_await attempt(std::move(line));
+  const auto* ended = std::get_if<LineResult>(&outcome);
+  if (ended && ended->status == 0) co_return;
+  Error why(ErrorCode::no_capacity, refusal);
+  if (const auto* error = std::get_if<Error>(&outcome)) why = refused_create(*error);
+  const Error failure = co_await abort_create(std::move(id), std::move(why));
+  throw failure;
 }
 
 Task<bool> ShellProvider::is_responsive(std::string id) {
