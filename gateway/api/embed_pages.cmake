@@ -13,4 +13,4 @@ endfunction()
 
 embed(embedded_openapi "${OPENAPI}" openapi)
 embed(embedded_dashboard "${DASHBOARD}" dashboard)
-file(WRITE ${OUTPUT} "#include \"gateway/api/operations.hpp\"\n\nnamespace sandgate::api {\n\n${openapi}${dashboard}}  // namespace sandgate::api\n")
+file(WRITE ${OUTPUT} "#include \"gateway/api/openapi_document.hpp\"\n#include \"gateway/api/operations.hpp\"\n\nnamespace sandgate::api {\n\n${openapi}${dashboard}}  // namespace sandgate::api\n")

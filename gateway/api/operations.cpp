@@ -1,5 +1,6 @@
 #include "gateway/api/operations.hpp"
 
+#include "gateway/api/openapi_document.hpp"
 #include "gateway/core/crypto.hpp"
 
 namespace sandgate::api {
@@ -21,7 +22,7 @@ std::string dashboard_policy() {
 
 OperationsHandlers::OperationsHandlers(OperationsSources sources)
     : sources_(std::move(sources)),
-      openapi_(yaml_to_json(std::string(embedded_openapi()))),
+      openapi_(openapi_json(std::string(embedded_openapi()))),
       policy_(dashboard_policy()) {}
 
 void OperationsHandlers::add_routes(http::Routes& routes) {

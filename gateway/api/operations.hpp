@@ -8,7 +8,7 @@
 
 namespace sandgate::api {
 
-// What the operations routes report; set up by main.
+// What the operations routes report.
 struct OperationsSources {
   std::string version;
   // Whether the database answers and accepts writes (a standby does not). Must return within about
@@ -38,12 +38,7 @@ class OperationsHandlers {
   const std::string policy_;  // of the dashboard
 };
 
-// Converts docs/openapi.yaml to JSON text. Plain scalars become numbers, booleans or null by YAML's
-// core schema; quoted scalars stay text. Throws Error(internal) for invalid YAML.
-std::string yaml_to_json(const std::string& yaml);
-
-// Embedded at build time.
-std::string_view embedded_openapi();
+// The dashboard's page, embedded at build time.
 std::string_view embedded_dashboard();
 
 }  // namespace sandgate::api

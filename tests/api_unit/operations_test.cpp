@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/api/openapi_document.hpp"
 #include "gateway/core/crypto.hpp"
 #include "tests/support/run.hpp"
 
@@ -65,7 +66,7 @@ TEST(Operations, ThePageRunsNoOtherScript) {
 }
 
 TEST(Operations, YamlScalarsKeepTheirTypes) {
-  EXPECT_EQ(yaml_to_json("a: 1\nb: '1'\nc: true\nd: no\ne: [1.5, null]\nf: '200'"),
+  EXPECT_EQ(openapi_json("a: 1\nb: '1'\nc: true\nd: no\ne: [1.5, null]\nf: '200'"),
             R"({"a":1,"b":"1","c":true,"d":"no","e":[1.5,null],"f":"200"})");
 }
 

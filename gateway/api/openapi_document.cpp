@@ -1,6 +1,8 @@
+#include "gateway/api/openapi_document.hpp"
+
 #include <yaml-cpp/yaml.h>
 
-#include "gateway/api/operations.hpp"
+#include "gateway/core/json_reader.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -34,7 +36,7 @@ OrderedJson json_of(const YAML::Node& node) {
 
 }  // namespace
 
-std::string yaml_to_json(const std::string& yaml) {
+std::string openapi_json(const std::string& yaml) {
   try {
     return json_of(YAML::Load(yaml)).dump();
   } catch (const YAML::Exception& failure) {
