@@ -66,7 +66,7 @@ std::optional<Stop> stop_of(const std::vector<Budget>& budgets, const BudgetSubj
   return Stop{strictest->on_exceeded, strictest->name};
 }
 
-// More that is to be set aside for a sandbox: up to `until`, an hour at most.
+// An increase of what is set aside for a sandbox, to cover it up to `until`: an hour at most.
 struct Renewal {
   Reservation* reservation;
   const Forecast* forecast;
@@ -102,8 +102,8 @@ void add_more(std::vector<Budget>& budgets, Renewal& one, const Decimal& more) {
   one.more += more;
 }
 
-// Sets aside what is wanted, as far as the budgets have money: first what paused ones keep, which
-// costs less than running and would be lost.
+// Sets aside what is wanted, as far as the budgets have money. Paused sandboxes come first: what
+// they keep costs less than running, and would be lost.
 void share_out(std::vector<Budget>& budgets, std::vector<Renewal>& renewals,
                const PriceSnapshot& prices) {
   std::ranges::stable_partition(renewals,
@@ -177,9 +177,9 @@ bool can_wait(std::vector<Budget>& budgets, const Renewal& one, const PriceSnaps
   return true;
 }
 
-// Which of them to stop now: as few as are needed so that what is held for them covers the others.
-// In an order that stays the same until they have stopped: what is paused last, since that costs
-// least.
+// Which of the uncovered sandboxes to stop now: as few as are needed for the money held for them to
+// cover the others. The order stays the same until they have stopped; paused ones are last, since
+// they cost least.
 std::vector<Uncovered> to_stop(std::vector<Budget> budgets, std::vector<Uncovered> uncovered,
                                const PriceSnapshot& prices, Time at) {
   std::ranges::sort(uncovered, {}, [](const Uncovered& one) {
@@ -197,8 +197,9 @@ std::vector<Uncovered> to_stop(std::vector<Budget> budgets, std::vector<Uncovere
   return stops;
 }
 
-// Gives back what is held for ended sandboxes beyond their usage that is not booked yet. A first
-// budget may be set while an end is under way that sees no budget, and so settles nothing.
+// Gives back what is held for ended sandboxes, except for usage of theirs that is not booked yet.
+// Normally their end does so, but not one that was under way when the tenant's first budget was
+// set: it saw no budget to settle.
 void release_ended(pqxx::work& tx, std::vector<Budget>& budgets, const std::string& tenant,
                    const PriceSnapshot& prices) {
   const auto ended = reserved_until_booked(tx, tenant);

@@ -30,8 +30,8 @@ struct Counted {
   std::string spent = "0";  // as SQL text
 };
 
-// Where the events to count end, as SQL text: of the whole days (UTC) after it the sums by day tell
-// what is spent, which know no key and no metadata.
+// Up to when single events are counted, as SQL text. The whole days (UTC) after it are taken from
+// the sums by day, unless the scope selects by key or metadata, which those sums do not have.
 std::string events_until(const BudgetScope& scope, Time window_start) {
   const bool has_sums = !scope.key && scope.metadata.empty();
   return has_sums ? to_rfc3339(std::chrono::ceil<std::chrono::days>(window_start)) : "infinity";

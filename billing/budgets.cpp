@@ -103,7 +103,7 @@ RunCharge rest_of(const MeteredRow& row, const PriceSnapshot& prices,
   return estimate_remaining_run(prices, row, rest, currency);
 }
 
-// By what is booked, where the sandbox is metered.
+// As by_rate(), but counts what is booked if the sandbox is metered.
 Change by_meter(pqxx::work& tx, std::shared_ptr<const PriceSnapshot> prices,
                 const Reservation& reservation, const PlannedSpending& planned, Time at) {
   Change change = by_rate(reservation, planned, at);
@@ -192,7 +192,7 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
     if (row)
       planned.most = rest_of(*row, *rating.prices, planned, rating.now,
                              planned.charge_per_hour->currency, /*resumes_at=*/rating.now);
-    // As of a create: what is free has no currency of its own.
+    // As for a create: a run that costs nothing has no currency of its own.
     if (row && planned.charge_per_hour->amount.is_zero() && planned.most->charge.is_zero())
       planned.other_currencies =
           other_currencies(*rating.prices, row->life.scope(), rating.now, "");
@@ -225,7 +225,8 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
   const bool same = take_rate(found[0], planned.charge_per_hour);
-  // What is free in another currency has no rest in this one.
+  // A rate of zero fits every currency, but what is left of the run is known in the rate's own
+  // only.
   const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
   const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
                         : has_rest

@@ -36,8 +36,8 @@ CachedSandboxPtr told_as_ending(std::string reason, SandboxRecord record) {
   return std::make_shared<const CachedSandbox>(CachedSandbox{std::move(record), std::move(body)});
 }
 
-// Throws Error(invalid) if the backend ends the sandbox before `end` and cannot be told otherwise.
-// One that waits paused is given its time when it runs again.
+// Throws Error(invalid) if the backend ends the sandbox before `end` and cannot move that. A
+// sandbox that waits paused is not checked: it gets its TTL anew when it runs again.
 void check_life(const SandboxRecord& record, const Descriptor& descriptor, Time end) {
   if (descriptor.fixed_lifetime.count() == 0 || waits_paused(record)) return;
   const Time last = std::max(record.created_at + descriptor.fixed_lifetime, record.expires_at);

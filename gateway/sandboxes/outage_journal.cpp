@@ -10,7 +10,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kReplayPause{20};
-// For a process that has yet to let go; it does so as soon as it is told to stop.
+// For an earlier process to let go of the file, which it does as soon as it is told to stop.
 constexpr std::chrono::minutes kEarlierProcess{1};
 
 std::string payload_of(const EndIntention& intention) {
@@ -333,7 +333,7 @@ Task<size_t> OutageJournal::replay_alone(Lifecycle& lifecycle) {
       done = co_await std::move(writing);
     }
     round.in_order = round.in_order && done;
-    // Each by itself: what is written may not be counted again when a later record fails.
+    // After each record, so that one that is written is not written again if a later one fails.
     if (done) co_await forget(record.sequence, round.in_order);
   }
   if (round.written > 0)

@@ -208,7 +208,7 @@ bool Reconciler::has_unrecorded_death(const SandboxId& id) const {
                      [&](const auto& owed) { return owed.second.contains(id.value); });
 }
 
-// What is kept by deployment does not outlive it.
+// Drops the entries of deployments that were removed.
 template <class Map>
 void Reconciler::forget_removed(Map& map) const {
   const auto set = lifecycle_.parts().deployments.snapshot();
