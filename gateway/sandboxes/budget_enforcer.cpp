@@ -116,14 +116,14 @@ Task<void> BudgetEnforcer::end(BudgetDeadline deadline, Deadlines known, Time as
 Task<void> BudgetEnforcer::stop(Halt halt) {
   const auto known = co_await lifecycle_.get(halt.tenant, halt.sandbox);
   if (is_ended(known->record.state)) co_return;
-  const bool done = co_await paused(halt, known);
+  const bool done = co_await try_pause(halt, known);
   if (done) co_return;
   log::info("a sandbox is ended with its budget",
             {{"sandbox", halt.sandbox.value}, {"budget", halt.budget}});
   co_await lifecycle_.kill(halt.tenant, halt.sandbox, std::nullopt, kBudget);
 }
 
-Task<bool> BudgetEnforcer::paused(Halt halt, CachedSandboxPtr known) {
+Task<bool> BudgetEnforcer::try_pause(Halt halt, CachedSandboxPtr known) {
   const SandboxRecord& record = known->record;
   if (record.state == SandboxState::paused) co_return true;
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);

@@ -52,9 +52,10 @@ class BudgetEnforcer {
   // Ends the charge of one to kill, and the sandbox in the background.
   Task<void> end_charge(Halt halt);
   void post(const TenantId& tenant, const SandboxId& id, std::function<Task<void>()> work);
-  Task<void> stop(Halt halt);  // one to pause
-  // True when nothing has to be killed: the sandbox is paused, or may yet be.
-  Task<bool> paused(Halt halt, CachedSandboxPtr known);
+  Task<void> stop(Halt halt);  // pauses, or kills what cannot be paused
+  // Pauses the sandbox unless that is under way or up to another gateway. False: it has to be
+  // killed instead.
+  Task<bool> try_pause(Halt halt, CachedSandboxPtr known);
   Task<bool> may_yet_be_paused(SandboxId id);  // one that is `pausing`
 
   Budgets& budgets_;
