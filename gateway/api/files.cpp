@@ -133,7 +133,27 @@ http::Response form_refused(const std::string& request_id) {
 // A trailing slash denotes a directory, but backends strip it.
 bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
-Error not_of_a_file() { return Error::invalid("?path", "ends with a slash, so it names no file"); }
+constexpr const char* kNamesNoFile = "ends with a slash, so it names no file";
+
+Error not_of_a_file() { return Error::invalid("?path", kNamesNoFile); }
+
+// The error of a call that knows one path, for a request with two.
+Error about(Error error, const char* member) {
+  for (FieldProblem& field : error.fields)
+    if (field.path == "/path") field.path = member;
+  return error;
+}
+
+// Throws if one of the paths of a move denotes a directory, and what is moved is none.
+Task<void> check_is_directory(const OpenSandbox& box, std::string from, std::string to) {
+  const bool is_source = is_of_directory(from);
+  if (!is_source && !is_of_directory(to)) co_return;
+  auto looking = attempt(box.provider->stat(box.backend_id, std::move(from)));
+  const auto found = co_await std::move(looking);
+  if (const auto* error = std::get_if<Error>(&found)) throw about(*error, "/from");
+  if (std::get<FileEntry>(found).type != FileType::directory)
+    throw Error::invalid(is_source ? "/from" : "/to", kNamesNoFile);
+}
 
 }  // namespace
 
@@ -249,14 +269,12 @@ Task<http::Response> FileHandlers::move(http::Request& request) {
   reader.require("to");
   reader.finish_or_throw();
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
+  auto checking = check_is_directory(box, from, to);
+  co_await std::move(checking);
   auto moving = box.provider->move(box.backend_id, from, to);
-  auto outcome = co_await attempt(std::move(moving));
-  if (auto* error = std::get_if<Error>(&outcome)) {
-    // The problem is with the target, not with the file that is moved.
-    for (FieldProblem& field : error->fields)
-      if (field.path == "/path") field.path = "/to";
-    throw *error;
-  }
+  const auto outcome = co_await attempt(std::move(moving));
+  // A backend that can tell names the source itself.
+  if (const auto* error = std::get_if<Error>(&outcome)) throw about(*error, "/to");
   co_return http::Response::json(200, to_json(std::get<FileEntry>(outcome)));
 }
 
