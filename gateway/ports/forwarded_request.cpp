@@ -95,8 +95,25 @@ bool stays_here(std::string_view name, std::string_view value, const ConnectionN
          has_page_token(name, value);
 }
 
+// Whether a server that resolves dot segments, as many do once they have decoded a path, could take
+// the path for one outside its prefix.
+bool leads_up(std::string_view path) {
+  std::string read;
+  for (; !path.empty(); path.remove_prefix(1)) {
+    const std::string escape = ascii_lower(path.substr(0, 3));
+    const bool is_escape = escape == "%2e" || escape == "%2f" || escape == "%5c";
+    const char c = !is_escape ? path.front() : escape == "%2e" ? '.' : '/';
+    if (is_escape) path.remove_prefix(2);
+    // What follows a semicolon belongs to the segment, but not to its name.
+    read.push_back(c == '\\' || c == ';' ? '/' : c);
+  }
+  return (read + "/").find("/../") != std::string::npos;
+}
+
 void append_target(std::string& head, const ForwardedRequest& forwarded) {
   const PortAddress& address = forwarded.address;
+  if (!forwarded.upstream_prefix.empty() && leads_up(address.path))
+    throw Error::invalid("", "a path that leads upwards ('..') cannot be passed to this sandbox");
   head.append(forwarded.request.method_name()).append(" ");
   head.append(forwarded.upstream_prefix).append(address.path);
   const std::string query = query_without_token(address.query);

@@ -26,7 +26,7 @@ struct ForwardedRequest {
 // The request head for a program in a sandbox, written anew so that it parses in one way only.
 // Leaves out hop-by-hop fields, the client's framing, and Sandgate's own keys, tokens and cookies;
 // the program's Authorization, Host and cookies pass. Throws Error(invalid) if the Connection
-// fields name too many others.
+// fields name too many others, or if the path could leave upstream_prefix.
 std::string forwarded_request_head(const ForwardedRequest& forwarded);
 
 // Whether a field applies to one connection only and is never forwarded. `connection` may name more

@@ -121,6 +121,21 @@ TEST(ForwardedRequest, MakesTheHeadAnew) {
           "/80\r\nX-Request-Id: rqx\r\nHost: inner\r\nX-Inner: i\r\nContent-Length: 5\r\n\r\n");
 }
 
+TEST(ForwardedRequest, NeverLeavesThePrefixOfAnUpstream) {
+  const auto head_of = [](const std::string& path, std::string_view prefix) {
+    const http::Request request = request_for(std::string("/p/") + kId + "/80" + path);
+    return forwarded_request_head({request, *port_address(request, ""), prefix, {}, {}});
+  };
+  for (const char* up : {"/..", "/../../v1", "/a/../b", "/%2e%2E/v1", "/a%2f..%2Fb", "/..%5cv1",
+                         "/a\\..\\b", "/.%2e/", "/..;x/v1", "/..?q"}) {
+    EXPECT_THROW(head_of(up, "/up"), Error) << up;
+    EXPECT_TRUE(head_of(up, "").starts_with(std::string("GET ") + up + " ")) << up;
+  }
+  for (const char* fine :
+       {"/", "/a..b/", "/.../x", "/a/..b", "/x?p=/../y", "/%2e%2", "/%252e%252e/"})
+    EXPECT_TRUE(head_of(fine, "/up").starts_with(std::string("GET /up") + fine + " ")) << fine;
+}
+
 TEST(ForwardedRequest, KeepsTheListsThatCameOnSeveralLines) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/");
   for (const char* value : {"1.1.1.1", "2.2.2.2"}) request.headers.add("X-Forwarded-For", value);
