@@ -164,7 +164,7 @@ class Wire(unittest.TestCase):
         send = {"process": {"tag": "mine"}, "input": {"stdin": base64.b64encode(b"it\n").decode()}}
         limit = time.monotonic() + 20
         while (answer := self.here.rpc("process.Process/SendInput", send, self.id, self.token)).status == 404:
-            self.assertLess(time.monotonic(), limit)
+            self.assertLess(time.monotonic(), limit, [one.body for one in heard])
             time.sleep(0.02)
         self.assertEqual(answer.status, 200, answer.body)
         follow.join(20)
