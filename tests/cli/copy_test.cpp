@@ -169,16 +169,19 @@ TEST(Copy, AFullDiskEndsTheTransfer) {
   EXPECT_FALSE(std::filesystem::exists(target + ".sandgate-partial"));
 }
 
+// A sandbox whose only file says "theirs".
+std::string one_file(const ScriptedServer::Request& request) {
+  if (request.target.find("/stat?") != std::string::npos)
+    return ScriptedServer::json(200, R"({"type":"file","size":6})");
+  return "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs";
+}
+
 TEST(Copy, ALinkThatSomebodyPutForItLeadsNowhere) {
   const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
   const std::string elsewhere = target + ".elsewhere";
   std::ofstream(elsewhere) << "mine";
   std::filesystem::create_symlink(elsewhere, target + ".sandgate-partial");
-  ScriptedServer server([](const auto& request) {
-    if (request.target.find("/stat?") != std::string::npos)
-      return ScriptedServer::json(200, R"({"type":"file","size":6})");
-    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
-  });
+  ScriptedServer server(one_file);
 
   const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), target.c_str()});
 
@@ -197,11 +200,7 @@ TEST(Copy, ALinkThatSomebodyPutForItLeadsNowhere) {
 TEST(Copy, APipeIsWrittenToAndStays) {
   const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
   ASSERT_EQ(::mkfifo(target.c_str(), 0600), 0);
-  ScriptedServer server([](const auto& request) {
-    if (request.target.find("/stat?") != std::string::npos)
-      return ScriptedServer::json(200, R"({"type":"file","size":6})");
-    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
-  });
+  ScriptedServer server(one_file);
   std::stringstream read;
   std::thread reader([&] { read << std::ifstream(target).rdbuf(); });
 
@@ -219,11 +218,7 @@ TEST(Copy, ALinkIsWrittenThroughAndStays) {
   const std::string link = file + ".link";
   std::ofstream(file) << "of before";
   std::filesystem::create_symlink(file, link);
-  ScriptedServer server([](const auto& request) {
-    if (request.target.find("/stat?") != std::string::npos)
-      return ScriptedServer::json(200, R"({"type":"file","size":6})");
-    return std::string("HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\ntheirs");
-  });
+  ScriptedServer server(one_file);
 
   const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), link.c_str()});
 

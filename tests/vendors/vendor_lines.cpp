@@ -42,7 +42,8 @@ VendorLine agentcore_runtime_line() {
           .credentials = agentcore_line().credentials,
           .question = "(GET |POST .*/commands$)",
           .kill = "POST .*/stopruntimesession$",
-          .labels = false};
+          .labels = false,
+          .undoes_create = true};
 }
 
 VendorLine blaxel_line() {

@@ -26,6 +26,7 @@ struct VendorLine {
   std::string described = {};  // a path of its API description; empty: that of `create`
   ErrorCode forbidden = ErrorCode::unavailable;  // what a create answered with 403 becomes
   bool labels = true;  // false: its sandboxes carry a name and nothing else
+  bool undoes_create = false;  // what was made is ended if the answer then breaks off
   bool accounts = false;  // true: a command may run as any account of the sandbox
 };
 

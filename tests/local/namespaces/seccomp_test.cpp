@@ -80,16 +80,13 @@ constexpr const char* kAnswerEperm =
 constexpr const char* kAnswerEnosys =
     "205-211 214-215 333 425-427 440 447 450 453 457-461 463-511 ";
 
-// Left out: calls that do not come back or come back twice, those that older kernels lack, and
-// those of probes (335, 336), which newer kernels answer before the filter.
+// Left out: calls that do not come back or come back twice, and those that older kernels lack.
 TEST_F(SeccompTest, EveryNumberAnswersAsWrittenDown) {
   const std::string bytes = program(
-      "int left_out[] = {15, 34, 56, 57, 58, 60, 130, 231, 335, 336, 435, 451, 452, 454, 455, "
-      "456,\n"
-      "                  462};\n"
+      "int left_out[] = {15, 34, 56, 57, 58, 60, 130, 231, 435, 451, 452, 454, 455, 456, 462};\n"
       "char answers[513] = {0};\n"
       "for (int n = 0; n < 512; n++) {\n"
-      " for (int i = 0; i < 17; i++) if (left_out[i] == n) goto next;\n"
+      " for (int i = 0; i < 15; i++) if (left_out[i] == n) goto next;\n"
       " pid_t p = fork();\n"
       " if (p == 0) {\n"
       "  ualarm(300000, 0); errno = 0;\n"
@@ -104,7 +101,11 @@ TEST_F(SeccompTest, EveryNumberAnswersAsWrittenDown) {
       "  int first = n; while (answers[n + 1] == what) n++;\n"
       "  if (n > first) printf(\"%d-%d \", first, n); else printf(\"%d \", n); }\n");
   const std::string expected = std::string(kAnswerEperm) + "\n" + kAnswerEnosys + "\n";
-  EXPECT_EQ(printed(node(), id(), bytes, ""), expected);
+  const std::string answers = printed(node(), id(), bytes, "");
+  // Newer kernels answer the calls of probes, 335 and 336, before they ask the filter.
+  std::string on_older = expected;
+  on_older.replace(on_older.find("337-423"), 7, "335-423");
+  EXPECT_TRUE(answers == expected || answers == on_older) << answers;
   EXPECT_NE(printed(weak().node(), weak().without("seccomp"), bytes, ""), expected);
 }
 
