@@ -48,6 +48,8 @@ TEST_F(UnchargedMemoryTest, AttributesOfFilesAreShort) {
 
 // No group is charged for a connection's buffers before it is accepted.
 TEST_F(UnchargedMemoryTest, WhatNobodyAcceptsStaysSmall) {
+  if (python("open('/proc/sys/net/core/somaxconn')").exit_code != 0)
+    GTEST_SKIP() << "this kernel lets no sandbox's network have a somaxconn of its own";
   const std::string attempts =
       "import socket, time\n"
       "s = socket.socket()\n"
