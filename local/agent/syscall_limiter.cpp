@@ -73,6 +73,10 @@ std::optional<int> listening_sockets() {
   return six ? std::optional(*four + *six) : std::nullopt;
 }
 
+uint32_t backlog_of(const seccomp_data& listen_call) {
+  return static_cast<uint32_t>(listen_call.args[1]);
+}
+
 int filters_of(const std::filesystem::path& thread) {
   constexpr std::string_view kName = "Seccomp_filters:";
   std::ifstream status(thread / "status");
@@ -93,13 +97,11 @@ std::optional<int> seccomp_filters() {
   return failure ? std::nullopt : std::optional(filters);
 }
 
-// How many more there may be of what a call makes.
+// How many more there may be of what a call other than `listen` makes.
 int remaining_of(int system_call) {
   switch (system_call) {
     case SYS_seccomp:
       return kMostFilters - seccomp_filters().value_or(kMostFilters);
-    case SYS_listen:
-      return kMostSockets - listening_sockets().value_or(kMostSockets);
     case SYS_socket:
       return kMostSockets - netlink_sockets().value_or(kMostSockets);
     default:  // sends with MSG_MORE; the sender is among the sockets
@@ -159,6 +161,14 @@ int SyscallLimiter::admitted(int system_call) const {
   return static_cast<int>(std::ranges::count(admitted_, system_call, &Admitted::system_call));
 }
 
+int SyscallLimiter::room_for_pending() {
+  if (pending_.data.nr != SYS_listen) return remaining_of(pending_.data.nr);
+  const int listening = listening_sockets().value_or(kMostSockets);
+  const auto at_most = static_cast<size_t>(listening + admitted(SYS_listen));
+  const bool fits = backlogs_.has_room_for(backlog_of(pending_.data), at_most);
+  return fits ? kMostSockets - listening : 0;
+}
+
 // Whoever asks again has made the call before. Objects are counted last, so that a call which is
 // no longer among those let through is among them.
 void SyscallLimiter::decide() {
@@ -166,7 +176,7 @@ void SyscallLimiter::decide() {
     return call.thread == static_cast<pid_t>(pending_.pid) ||
            has_made_it(status_of(call.thread), call.ticks);
   });
-  const int room = remaining_of(pending_.data.nr);
+  const int room = room_for_pending();
   const bool passes = room > admitted(pending_.data.nr);
   if (!passes && room > 0 && loop_.now() < deadline_) {
     loop_.at(loop_.now() + kLook, [this] { decide(); });
@@ -186,7 +196,9 @@ void SyscallLimiter::answer(bool passes) {
   else
     response.error = -EMFILE;
   const bool goes_on = ::ioctl(requests_.get(), SECCOMP_IOCTL_NOTIF_SEND, &response) == 0;
-  if (passes && goes_on) admitted_.push_back(call);
+  if (!passes || !goes_on) return;
+  admitted_.push_back(call);
+  if (call.system_call == SYS_listen) backlogs_.add(backlog_of(pending_.data));
 }
 
 }  // namespace sandgate::agent

@@ -73,6 +73,23 @@ TEST_F(UnchargedMemoryTest, WhatNobodyAcceptsStaysSmall) {
   EXPECT_EQ(unfiltered(attempts).find("257 16384\n"), std::string::npos) << "the control";
 }
 
+// Where the kernel does not cut each queue to 256, the long ones take the room of several.
+TEST_F(UnchargedMemoryTest, WhatMayWaitIsBoundedInAll) {
+  const std::string flood =
+      "import errno, os, socket\n"
+      "cut = os.path.exists('/proc/sys/net/core/somaxconn')\n"
+      "def flood(backlog):\n"
+      "    kept = []\n"
+      "    try:\n"
+      "        for i in range(300):\n"
+      "            kept.append(socket.socket()); kept[-1].bind(('127.0.0.1', 0))\n"
+      "            kept[-1].listen(backlog)\n"
+      "    except OSError as error: assert error.errno == errno.EMFILE, error\n"
+      "    return len(kept) - 1\n"
+      "print(flood(65535) == (64 if cut else 4), flood(511) == (64 if cut else 32), flood(100))\n";
+  EXPECT_EQ(python(flood).out, "True True 64\n");
+}
+
 // A file in flight between Unix sockets that are gone is closed by a thread of the kernel, which
 // closes those of all sandboxes, and frees their disks, one after the other.
 TEST_F(UnchargedMemoryTest, WhoClosesASocketDoesNotWaitForItsPeer) {
