@@ -1,7 +1,6 @@
 #pragma once
 #include <chrono>
 #include <cstdint>
-#include <map>
 #include <string>
 
 namespace sandgate {
@@ -27,7 +26,6 @@ class CpuDebt {
   Clock::time_point at_;
   int64_t micros_ = 0;
 };
-using CpuDebts = std::map<std::string, CpuDebt>;  // by sandbox
 
 // Whether a process runs or would if it had a processor, by the text of its /proc/PID/stat.
 bool is_runnable(const std::string& stat);

@@ -9,6 +9,7 @@
 #include "local/egress/byte_count.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/pidfd.hpp"
+#include "local/node/kill.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -30,12 +31,6 @@ constexpr std::chrono::milliseconds kUnhurried{20};
 Error not_ended() { return Error(ErrorCode::timeout, "the sandbox does not end"); }
 
 }  // namespace
-
-void Supervisor::send_kill(LiveSandbox& live) const {
-  if (!live.pidfd) return;
-  kill_by_pidfd(live.pidfd);
-  if (live.record.paused) thaw(live.record.cgroups);  // frozen processes do not die
-}
 
 void Supervisor::stop(LiveSandbox& live, std::chrono::milliseconds timeout) const {
   send_kill(live);

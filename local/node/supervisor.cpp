@@ -63,15 +63,15 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
   work.make = [this](const WarmClass& warm_class) { return make_warm(warm_class); };
   work.end = [this](const std::string& warm) { end_warm(warm); };
   refiller_ = std::make_unique<PoolRefiller>(pool_, std::move(work));
-  if (capabilities_.cgroups.version != 0) tcp_watch_ = watch_tcp();
-  descriptor_watch_ = watch_descriptors();
-  if (capabilities_.cgroups.cpu) debt_watch_ = watch_cpu_debts();
+  if (capabilities_.cgroups.version != 0) socket_watch_.emplace(table_, *cgroups_);
+  descriptor_watch_.emplace(table_, *cgroups_);
+  if (capabilities_.cgroups.cpu) cpu_debt_watch_.emplace(table_, *cgroups_);
 }
 
 Supervisor::~Supervisor() {
-  debt_watch_.reset();
+  cpu_debt_watch_.reset();
   descriptor_watch_.reset();
-  tcp_watch_.reset();
+  socket_watch_.reset();
   refiller_.reset();
   for (const LivePtr& warm : table_.warm()) end_warm(warm->record.id);
   cleanup_.finish();

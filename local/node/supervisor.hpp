@@ -2,7 +2,6 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -15,20 +14,21 @@
 #include "local/namespaces/launcher.hpp"
 #include "local/namespaces/seccomp_policy.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/node/cpu_debt.hpp"
+#include "local/node/cpu_debt_watch.hpp"
 #include "local/node/deferred_cleanup.hpp"
+#include "local/node/descriptor_watch.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_supervisor.hpp"
 #include "local/node/final_usage_log.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/machine_capabilities.hpp"
-#include "local/node/memory_monitor.hpp"
 #include "local/node/pool_refiller.hpp"
 #include "local/node/sandbox_request.hpp"
 #include "local/node/sandbox_table.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/snapshot_store.hpp"
+#include "local/node/socket_watch.hpp"
 #include "local/node/warm_pool.hpp"
 #include "local/node/watcher.hpp"
 
@@ -114,9 +114,8 @@ class Supervisor {
   std::string make_warm(const WarmClass& warm_class);
   void end_warm(const std::string& warm);
 
-  // Ending (ending.cpp). These are called with live.busy held and may be repeated; all but the
-  // first throw Error(timeout).
-  void send_kill(LiveSandbox& live) const;  // kills the sandbox; the watcher will report its exit
+  // Ending (ending.cpp). These are called with live.busy held, may be repeated and throw
+  // Error(timeout).
   // Kills it and waits until it is dead.
   void stop(LiveSandbox& live, std::chrono::milliseconds timeout = kEndTimeout) const;
   // Stops it and sets gone; false if it was gone already.
@@ -186,34 +185,6 @@ class Supervisor {
   bool reattach_egress(LiveSandbox& live, bool last);
   std::string byte_count_of(const std::string& id) const;
 
-  // Memory that control groups do not count or whose limit for the machine is near, and epoll
-  // items. Each of these watches ends the programs of a sandbox that holds too much.
-  std::unique_ptr<MemoryMonitor> watch_tcp();  // and of other sockets (tcp_memory.cpp)
-  void enforce_tcp_limits() const;
-  void end_largest_socket_user() const;
-  std::unique_ptr<MemoryMonitor> watch_descriptors();  // (descriptor_memory.cpp)
-  struct DescriptorScan {
-    int64_t cpu_micros = 0;  // that the sandbox had used by then; 0: unknown
-    int hiding = 0;  // looks in a row, this included, at which it may have held more than was seen
-  };
-  using DescriptorScans = std::map<std::string, DescriptorScan>;  // by sandbox
-  enum class Suspects { all, with_epoll_items };  // the latter: who can have too many of them
-  // `machine_items`: how many epoll items all programs of the machine have at most.
-  void enforce_descriptor_limits(DescriptorScans& last, int64_t machine_items, Suspects suspects);
-  // `most_items`: how many of them this sandbox has at most. Takes and returns `hiding`.
-  int scan_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
-                       int hiding);
-  void end_programs(const JournalRecord& record) const;  // all but the agent (tcp_memory.cpp)
-  // As end_programs(), but ends a paused sandbox whole: what is killed in it dies only when it goes
-  // on. `busy`: its own; while somebody else has it, a paused one stays for a later look.
-  void end_hoarder(LiveSandbox& live, const JournalRecord& record,
-                   const std::unique_lock<std::timed_mutex>& busy) const;
-
-  // Lets the agents of sandboxes answer that have used more processor time than they may
-  // (cpu_debt.cpp).
-  std::unique_ptr<MemoryMonitor> watch_cpu_debts();
-  void forgive_cpu_debts(CpuDebts& last) const;
-
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
   const DiskSpace space_;
@@ -238,7 +209,9 @@ class Supervisor {
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<PoolRefiller> refiller_;
-  std::unique_ptr<MemoryMonitor> tcp_watch_, descriptor_watch_, debt_watch_;
+  std::optional<SocketWatch> socket_watch_;
+  std::optional<DescriptorWatch> descriptor_watch_;
+  std::optional<CpuDebtWatch> cpu_debt_watch_;
   std::jthread reattaching_;  // runs reattach_all_egress()
 };
 

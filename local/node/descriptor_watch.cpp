@@ -1,14 +1,15 @@
-// How a supervisor limits what a sandbox holds through descriptors beside its memory limit, and the
-// epoll items by which it could hold up others.
+#include "local/node/descriptor_watch.hpp"
+
 #include <algorithm>
 
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/freezer.hpp"
+#include "local/namespaces/step_error.hpp"
 #include "local/node/descriptor_usage.hpp"
 #include "local/node/epoll_items.hpp"
+#include "local/node/kill.hpp"
 #include "local/node/slab_growth.hpp"
-#include "local/node/supervisor.hpp"
 #include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
@@ -58,46 +59,48 @@ void log_excess(const std::string& id, const DescriptorUsage& usage) {
 
 }  // namespace
 
-std::unique_ptr<MemoryMonitor> Supervisor::watch_descriptors() {
-  auto has_grown = [this, growth = SlabGrowth()]() mutable {
-    return growth.is_suspicious(read_text_file("/proc/meminfo").value_or(""),
-                                cgroups_->charged_slab());
-  };
+DescriptorWatch::DescriptorWatch(const SandboxTable& table, const CgroupTree& cgroups)
+    : table_(table), cgroups_(cgroups) {
   has_grown();
-  auto scan = [this, has_grown, of_all = DescriptorScans(), of_some = DescriptorScans()]() mutable {
-    const int64_t items = epoll_items_of_machine();
-    if (has_grown())
-      enforce_descriptor_limits(of_all, items, Suspects::all);
-    else if (items > DescriptorUsage::kMostItemsOfOne)
-      enforce_descriptor_limits(of_some, items, Suspects::with_epoll_items);
-  };
-  return std::make_unique<MemoryMonitor>(
-      kDescriptorSchedule, [] { return true; }, std::move(scan));
+  monitor_.emplace(
+      kDescriptorSchedule, [] { return true; }, [this] { look(); });
+}
+
+bool DescriptorWatch::has_grown() {
+  return growth_.is_suspicious(read_text_file("/proc/meminfo").value_or(""),
+                               cgroups_.charged_slab());
+}
+
+void DescriptorWatch::look() {
+  const int64_t items = epoll_items_of_machine();
+  if (has_grown())
+    enforce_limits(of_all_, items, Suspects::all);
+  else if (items > DescriptorUsage::kMostItemsOfOne)
+    enforce_limits(of_some_, items, Suspects::with_epoll_items);
 }
 
 // Who has hardly run since it held little is passed over, so that a machine whose kernel memory has
 // grown for another reason pays for those that work only.
-void Supervisor::enforce_descriptor_limits(DescriptorScans& last, int64_t machine_items,
-                                           Suspects suspects) {
-  DescriptorScans now;
-  for (const JournalRecord& record : list()) {
+void DescriptorWatch::enforce_limits(Scans& last, int64_t machine_items, Suspects suspects) {
+  Scans now;
+  for (const JournalRecord& record : table_.list()) {
     if (record.cgroups.empty()) continue;
-    DescriptorScan& scan = now[record.id] = last[record.id];
-    const int64_t cpu_micros = cgroups_->cpu_micros(record.cgroups);
-    const bool is_idle = scan.cpu_micros > 0 && cpu_micros - scan.cpu_micros < kIdleMicros;
-    if (is_idle && scan.hiding == 0) continue;
+    Scan& seen = now[record.id] = last[record.id];
+    const int64_t cpu_micros = cgroups_.cpu_micros(record.cgroups);
+    const bool is_idle = seen.cpu_micros > 0 && cpu_micros - seen.cpu_micros < kIdleMicros;
+    if (is_idle && seen.hiding == 0) continue;
     const int64_t items =
-        std::min(machine_items, epoll_items_within(cgroups_->kernel_bytes(record.cgroups)));
+        std::min(machine_items, epoll_items_within(cgroups_.kernel_bytes(record.cgroups)));
     const bool is_suspect = suspects == Suspects::all || items > DescriptorUsage::kMostItemsOfOne;
-    scan.hiding = is_suspect ? scan_descriptors(record, suspects, items, scan.hiding) : 0;
-    scan.cpu_micros = cpu_micros;
+    seen.hiding = is_suspect ? scan(record, suspects, items, seen.hiding) : 0;
+    seen.cpu_micros = cpu_micros;
   }
   last = std::move(now);
 }
 
 // While a sandbox is busy, its processes are counted as they run, and ended as they are.
-int Supervisor::scan_descriptors(const JournalRecord& listed, Suspects suspects, int64_t most_items,
-                                 int hiding) {
+int DescriptorWatch::scan(const JournalRecord& listed, Suspects suspects, int64_t most_items,
+                          int hiding) {
   const LivePtr live = table_.lookup(listed.id);
   if (!live) return 0;
   const std::unique_lock busy(live->busy, kUntilBusy);
