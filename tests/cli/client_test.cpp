@@ -28,12 +28,12 @@ TEST(Client, SendsKeyTenantAndBody) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(201, R"({"id":"x"})"); });
 
   EXPECT_EQ(client_of(server).post("/v1/things", {{"a", 1}})["id"], "x");
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].method, "POST");
-  EXPECT_EQ(server.requests[0].target, "/v1/things");
-  EXPECT_EQ(server.requests[0].body, R"({"a":1})");
-  EXPECT_NE(server.requests[0].head.find("Authorization: Bearer sg_key"), std::string::npos);
-  EXPECT_NE(server.requests[0].head.find("X-Sandgate-Tenant: tnone"), std::string::npos);
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].method, "POST");
+  EXPECT_EQ(server.requests()[0].target, "/v1/things");
+  EXPECT_EQ(server.requests()[0].body, R"({"a":1})");
+  EXPECT_NE(server.requests()[0].head.find("Authorization: Bearer sg_key"), std::string::npos);
+  EXPECT_NE(server.requests()[0].head.find("X-Sandgate-Tenant: tnone"), std::string::npos);
 }
 
 TEST(Client, AsksNoProxyForThisMachine) {
@@ -47,7 +47,7 @@ TEST(Client, AsksNoProxyForThisMachine) {
   Client("http://127.gate.example", Secret("sg_key"), "").get("/v1/things");
   unsetenv("http_proxy");
 
-  EXPECT_EQ(server.requests.back().target, "http://127.gate.example/v1/things");
+  EXPECT_EQ(server.requests().back().target, "http://127.gate.example/v1/things");
 }
 
 TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
@@ -109,7 +109,7 @@ TEST(Client, FollowsCursorsToTheEnd) {
   });
 
   EXPECT_EQ(client_of(server).all("/v1/things").size(), 3u);
-  EXPECT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(server.requests().size(), 2u);
 }
 
 TEST(Client, HasNoLastPageOfItsOwn) {
@@ -136,7 +136,7 @@ TEST(Client, StreamsAnUploadOfUnknownLength) {
                             return 3;
                           }});
 
-  EXPECT_EQ(server.requests[0].body, "abcabcabc");
+  EXPECT_EQ(server.requests()[0].body, "abcabcabc");
 }
 
 TEST(Client, EncodesWhatWouldChangeAnAddress) {

@@ -187,7 +187,7 @@ TEST(CommandLine, SeveralAreDoneEvenIfOneFails) {
     EXPECT_NE(testing::internal::GetCapturedStdout().find("sb2"), std::string::npos) << verb;
     EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2) << text;
   }
-  EXPECT_EQ(server.requests.size(), 9u);
+  EXPECT_EQ(server.requests().size(), 9u);
 }
 
 TEST(CommandLine, WhatHasNotEndedYetIsNotCalledKilled) {
@@ -212,7 +212,7 @@ TEST(CommandLine, DeploymentsAreTheOperators) {
   EXPECT_EQ(run(server.url(), {"deployments", "remove", "d"}), 0);
   testing::internal::GetCapturedStdout();
   unsetenv("SANDGATE_ADMIN_KEY");
-  for (const auto& request : server.requests) {
+  for (const auto& request : server.requests()) {
     EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
     EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
   }
@@ -242,7 +242,7 @@ TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
                   .ends_with("; --operator or --tenant ID acts with the operator's key\n"));
   EXPECT_EQ(refusal(server.url(), {"keys", "list", "--tenant", "tn1"}).find(hint),
             std::string::npos);
-  EXPECT_NE(server.requests.back().head.find("Bearer sg_operator"), std::string::npos);
+  EXPECT_NE(server.requests().back().head.find("Bearer sg_operator"), std::string::npos);
   EXPECT_EQ(refusal(server.url(), {"tenants", "list"}).find(hint), std::string::npos);
   unsetenv("SANDGATE_ADMIN_KEY");
 }
@@ -260,7 +260,7 @@ TEST(CommandLine, OperatorsKeysAreReachedWithATenantsKeySet) {
   testing::internal::GetCapturedStdout();
   unsetenv("SANDGATE_TENANT");
   unsetenv("SANDGATE_ADMIN_KEY");
-  for (const auto& request : server.requests) {
+  for (const auto& request : server.requests()) {
     EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
     EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
   }
@@ -285,7 +285,7 @@ TEST(CommandLine, AnOperatorsKeyIsMadeForNoTenant) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(run(server.url(), {"keys", "create", "ops", "--operator"}), 0);
   testing::internal::GetCapturedStdout();
-  EXPECT_EQ(server.requests.back().head.find("X-Sandgate-Tenant"), std::string::npos);
+  EXPECT_EQ(server.requests().back().head.find("X-Sandgate-Tenant"), std::string::npos);
   unsetenv("SANDGATE_TENANT");
   unsetenv("SANDGATE_ADMIN_KEY");
 }
@@ -300,10 +300,10 @@ TEST(CommandLine, RunCreatesExecutesAndKills) {
   });
 
   EXPECT_EQ(run(server.url(), {"run", "--profile", "p", "--", "sh", "-c", "", "--json"}), 42);
-  ASSERT_EQ(server.requests.size(), 3u);
-  EXPECT_EQ(server.requests[0].body, R"({"profile":"p"})");
-  EXPECT_EQ(server.requests[1].body, R"({"command":["sh","-c","","--json"]})");
-  EXPECT_EQ(server.requests[2].method + server.requests[2].target, "DELETE/v1/sandboxes/sb1");
+  ASSERT_EQ(server.requests().size(), 3u);
+  EXPECT_EQ(server.requests()[0].body, R"({"profile":"p"})");
+  EXPECT_EQ(server.requests()[1].body, R"({"command":["sh","-c","","--json"]})");
+  EXPECT_EQ(server.requests()[2].method + server.requests()[2].target, "DELETE/v1/sandboxes/sb1");
 }
 
 TEST(CommandLine, RunKillsAlsoWhenTheProgramCannotStart) {
@@ -314,7 +314,7 @@ TEST(CommandLine, RunKillsAlsoWhenTheProgramCannotStart) {
   });
 
   EXPECT_EQ(run(server.url(), {"run", "--", "true"}), 1);
-  EXPECT_EQ(server.requests.back().method, "DELETE");
+  EXPECT_EQ(server.requests().back().method, "DELETE");
 }
 
 TEST(CommandLine, KeepLeavesTheSandbox) {
@@ -326,14 +326,14 @@ TEST(CommandLine, KeepLeavesTheSandbox) {
   });
 
   EXPECT_EQ(run(server.url(), {"run", "--keep", "--", "true"}), 0);
-  EXPECT_EQ(server.requests.back().method, "POST");
+  EXPECT_EQ(server.requests().back().method, "POST");
 }
 
 TEST(CommandLine, OptionsWithPairsMayBeRepeated) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(201, R"({"id":"sb1"})"); });
 
   EXPECT_EQ(run(server.url(), {"create", "-e", "A=1", "-e", "B=2", "-m", "run=42"}), 0);
-  EXPECT_EQ(server.requests[0].body,
+  EXPECT_EQ(server.requests()[0].body,
             R"({"env":{"A":"1","B":"2"},"metadata":{"run":"42"},"profile":"python"})");
 }
 
@@ -345,11 +345,11 @@ TEST(CommandLine, PauseAndResumeTakeSeveral) {
   EXPECT_EQ(run(server.url(), {"pause", "--keep", "disk", "sb1", "sb2"}), 0);
   EXPECT_EQ(run(server.url(), {"resume", "sb1"}), 0);
   EXPECT_EQ(run(server.url(), {"pause", "--keep", "all", "sb1"}), 2);
-  ASSERT_EQ(server.requests.size(), 3u);
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/pause");
-  EXPECT_EQ(server.requests[0].body, R"({"keep":"disk"})");
-  EXPECT_EQ(server.requests[1].target, "/v1/sandboxes/sb2/pause");
-  EXPECT_EQ(server.requests[2].target, "/v1/sandboxes/sb1/resume");
+  ASSERT_EQ(server.requests().size(), 3u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes/sb1/pause");
+  EXPECT_EQ(server.requests()[0].body, R"({"keep":"disk"})");
+  EXPECT_EQ(server.requests()[1].target, "/v1/sandboxes/sb2/pause");
+  EXPECT_EQ(server.requests()[2].target, "/v1/sandboxes/sb1/resume");
 }
 
 TEST(CommandLine, AForkPrintsIdsAndFailsWhenOneIsMissing) {
@@ -361,8 +361,8 @@ TEST(CommandLine, AForkPrintsIdsAndFailsWhenOneIsMissing) {
   testing::internal::CaptureStdout();
   EXPECT_EQ(run(server.url(), {"fork", "sb1", "-n", "2"}), 1);
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "sb2\n");
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/fork");
-  EXPECT_EQ(server.requests[0].body, R"({"count":2})");
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes/sb1/fork");
+  EXPECT_EQ(server.requests()[0].body, R"({"count":2})");
 }
 
 TEST(CommandLine, SnapshotsAreMadeRemovedAndStartedFrom) {
@@ -375,10 +375,10 @@ TEST(CommandLine, SnapshotsAreMadeRemovedAndStartedFrom) {
   EXPECT_EQ(testing::internal::GetCapturedStdout(), "sn1\n");
   EXPECT_EQ(run(server.url(), {"create", "--snapshot", "sn1"}), 0);
   EXPECT_EQ(run(server.url(), {"snapshot", "remove", "sn1"}), 0);
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/snapshots");
-  EXPECT_EQ(server.requests[0].body, R"({"keep":"disk","name":"then"})");
-  EXPECT_EQ(server.requests[1].body, R"({"profile":"python","snapshot":"sn1"})");
-  EXPECT_EQ(server.requests[2].target, "/v1/snapshots/sn1");
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes/sb1/snapshots");
+  EXPECT_EQ(server.requests()[0].body, R"({"keep":"disk","name":"then"})");
+  EXPECT_EQ(server.requests()[1].body, R"({"profile":"python","snapshot":"sn1"})");
+  EXPECT_EQ(server.requests()[2].target, "/v1/snapshots/sn1");
 }
 
 TEST(CommandLine, EveryCommandCanAnswerInJson) {

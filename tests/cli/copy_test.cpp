@@ -48,7 +48,7 @@ TEST(Copy, AFileGoesToStandardOutput) {
 
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output, bytes);
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/" + id + "/files?path=a.bin");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/" + id + "/files?path=a.bin");
 }
 
 TEST(Copy, StandardInputBecomesAFile) {
@@ -65,10 +65,10 @@ TEST(Copy, StandardInputBecomesAFile) {
 
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(nameless.exit_code, 2);
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].method, "PUT");
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");
-  EXPECT_EQ(server.requests[0].body, bytes);
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].method, "PUT");
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes/" + id + "/files?path=a.bin");
+  EXPECT_EQ(server.requests()[0].body, bytes);
 }
 
 // As a directory's files do. An account's rights are not copied with them.
@@ -102,7 +102,7 @@ TEST(Copy, ADirectoryThatIsThereIsCopiedInto) {
     return ScriptedServer::json(200, R"({"type":"directory"})");
   });
   EXPECT_EQ(tell(server.url(), {"cp", source.c_str(), (id + ":there").c_str()}).exit_code, 0);
-  EXPECT_NE(server.requests.back().target.find("path=there%2Fcli-copy-"), std::string::npos);
+  EXPECT_NE(server.requests().back().target.find("path=there%2Fcli-copy-"), std::string::npos);
   std::remove(source.c_str());
 }
 
@@ -238,7 +238,7 @@ TEST(Copy, AFileOfUnknownSizeIsSentWhole) {
   const Told told = tell(server.url(), {"cp", "/proc/self/status", target.c_str()});
 
   EXPECT_EQ(told.exit_code, 0);
-  EXPECT_NE(server.requests.back().body.find("Pid:"), std::string::npos);
+  EXPECT_NE(server.requests().back().body.find("Pid:"), std::string::npos);
 }
 
 TEST(Copy, WhatIsNotNamedIsTheWorkingDirectory) {
@@ -247,7 +247,7 @@ TEST(Copy, WhatIsNotNamedIsTheWorkingDirectory) {
     return ScriptedServer::json(404, R"({"code":"not_found","detail":"no such file"})");
   });
   tell(server.url(), {"cp", (id + ":").c_str(), "there"});
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/" + id + "/files/stat?path=.");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/" + id + "/files/stat?path=.");
 }
 
 TEST(Copy, AFailedDownloadToStandardOutputFails) {

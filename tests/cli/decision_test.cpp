@@ -70,7 +70,7 @@ TEST(Decision, ASandboxSaysWhyItIsWhereItIs) {
             "gone\t-\t-\t-\t-\t-\t1. failed (unavailable), 3 ms\n"
             "chosen: far\n"
             "shadow: version 4, refused\n");
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/decision");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/sb1/decision");
   EXPECT_EQ(Json::parse(tell(server.url(), {"show", "sb1", "--why", "--json"}).output)["chosen"],
             "far");
   EXPECT_EQ(tell(server.url(), {"show", "sb1", "--why", "--refresh"}).exit_code, 2);

@@ -23,9 +23,9 @@ Json sent(const std::string& stored, std::vector<const char*> arguments) {
   ScriptedServer server(with_stored(stored));
   arguments.insert(arguments.begin(), "deployments");
   EXPECT_EQ(tell(server.url(), std::move(arguments)).exit_code, 0);
-  EXPECT_EQ(server.requests.back().method + " " + server.requests.back().target,
+  EXPECT_EQ(server.requests().back().method + " " + server.requests().back().target,
             "PUT /v1/deployments/d");
-  return Json::parse(server.requests.back().body);
+  return Json::parse(server.requests().back().body);
 }
 
 TEST(DeploymentCommands, WhatIsNotNamedStays) {
@@ -55,7 +55,7 @@ TEST(DeploymentCommands, TheOperatorsIsNoTenants) {
   EXPECT_EQ(sent(shared, {"set", "d", "--provider", "p"}), Json({{"provider", "p"}}));
   ScriptedServer server(with_stored(shared));
   EXPECT_EQ(tell(server.url(), {"deployments", "disable", "d"}).exit_code, 1);
-  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests().size(), 1u);
 }
 
 TEST(DeploymentCommands, WhatCannotBeSwitchedIsLeftOutByProfiles) {
@@ -72,7 +72,7 @@ TEST(DeploymentCommands, WhatCannotBeSwitchedIsLeftOutByProfiles) {
 TEST(DeploymentCommands, ANewOneNeedsAProvider) {
   ScriptedServer server(with_stored(""));
   EXPECT_EQ(tell(server.url(), {"deployments", "set", "d", "--weight", "5"}).exit_code, 2);
-  EXPECT_EQ(server.requests.size(), 1u);
+  EXPECT_EQ(server.requests().size(), 1u);
 }
 
 TEST(DeploymentCommands, AreSwitchedOffAndOn) {
@@ -106,7 +106,7 @@ TEST(DeploymentCommands, ATextMayLookLikeANumber) {
                                 "team=123456789012345678901234567890.10", "--setting", "n=3"})
                 .exit_code,
             0);
-  EXPECT_EQ(Json::parse(server.requests.back().body)["settings"],
+  EXPECT_EQ(Json::parse(server.requests().back().body)["settings"],
             Json({{"team", "123456789012345678901234567890.10"}, {"n", 3}}));
 }
 
@@ -125,7 +125,7 @@ TEST(DeploymentCommands, AnotherRefusalIsFinal) {
             1);
   EXPECT_NE(testing::internal::GetCapturedStderr().find("/settings/n must be true or false"),
             std::string::npos);
-  EXPECT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(server.requests().size(), 2u);
 }
 
 }  // namespace

@@ -21,10 +21,10 @@ TEST(MoneyCommands, SetABudgetOfAPart) {
       server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--timezone", "Europe/Berlin",
                      "--alert-at", "50,80", "--profile", "python", "--metadata", "run=42"});
   EXPECT_EQ(told.exit_code, 0);
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target,
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
             "PUT /v1/tenants/tn1/budgets/b");
-  EXPECT_EQ(Json::parse(server.requests[0].body),
+  EXPECT_EQ(Json::parse(server.requests()[0].body),
             Json::parse(R"({"amount":"5","currency":"USD","window":"month","timezone":
               "Europe/Berlin","on_exceeded":"deny","alert_at":[50,80],
               "applies_to":{"profile":"python","metadata":{"run":"42"}}})"));
@@ -33,25 +33,25 @@ TEST(MoneyCommands, SetABudgetOfAPart) {
 TEST(MoneyCommands, ATimeZoneIsNeverAssumed) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });
   tell(server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--window", "total"});
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_FALSE(Json::parse(server.requests[0].body).contains("timezone"));
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_FALSE(Json::parse(server.requests()[0].body).contains("timezone"));
 }
 
 TEST(MoneyCommands, AskInACurrency) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
   tell(server.url(), {"usage", "--currency", "EUR"});
   tell(server.url(), {"invoices", "create", "tn1", "--period", "2026-10", "--currency", "EUR"});
-  ASSERT_EQ(server.requests.size(), 2u);
-  EXPECT_EQ(server.requests[0].target, "/v1/usage?group_by=profile&currency=EUR");
-  EXPECT_EQ(Json::parse(server.requests[1].body),
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/usage?group_by=profile&currency=EUR");
+  EXPECT_EQ(Json::parse(server.requests()[1].body),
             Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
 }
 
 TEST(MoneyCommands, ShowAllInOne) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
   tell(server.url(), {"usage", "--by", "", "--from", "2026-11-01"});
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].target, "/v1/usage?from=2026-11-01");
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/usage?from=2026-11-01");
 }
 
 TEST(MoneyCommands, GroupInTheOrderThatWasAskedFor) {
@@ -86,8 +86,8 @@ TEST(MoneyCommands, WriteEveryEvent) {
   const Told told =
       tell(server.url(), {"usage", "export", "--format", "focus", "--from", "2026-11-01"});
   EXPECT_EQ(told.output, "one line\n");
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].target, "/v1/usage/export?format=focus&from=2026-11-01");
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/usage/export?format=focus&from=2026-11-01");
 }
 
 TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
@@ -96,9 +96,9 @@ TEST(MoneyCommands, TakeBackAPartOfAnInvoice) {
   const Told told =
       tell(server.url(), {"invoices", "credit", "in1", "--amount", "2.5", "--reason", "down"});
   EXPECT_EQ(told.output, "taken back; due 7.50 USD\n");
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].target, "/v1/invoices/in1/credit-notes");
-  EXPECT_EQ(Json::parse(server.requests[0].body),
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/invoices/in1/credit-notes");
+  EXPECT_EQ(Json::parse(server.requests()[0].body),
             Json::parse(R"({"amount":"2.5","reason":"down"})"));
 }
 
@@ -117,7 +117,7 @@ TEST(MoneyCommands, TellWhatIsDueAndWhy) {
             "in1\t7\tissued\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t10.00\t3.50\tUSD\n"
             "in2\t-\tdraft\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t1.00\t-\tUSD\n");
   tell(server.url(), {"invoices", "list", "--for", "a b"});
-  EXPECT_EQ(server.requests.back().target, "/v1/invoices?tenant=a%20b&limit=100");
+  EXPECT_EQ(server.requests().back().target, "/v1/invoices?tenant=a%20b&limit=100");
   const std::string text = tell(server.url(), {"invoices", "show", "in1"}).output;
   EXPECT_TRUE(text.starts_with("in1  number 7  issued  ")) << text;
   EXPECT_TRUE(
@@ -160,9 +160,9 @@ TEST(MoneyCommands, ShowAPartOfTheLedger) {
   tell(server.url(), {"ledger", "transfers"});
   tell(server.url(), {"ledger", "transfers", "--for", "tn1", "--account", "tenant:tn1", "--from",
                       "2026-11-01", "--to", "2026-12-01T00:00:00+01:00"});
-  ASSERT_EQ(server.requests.size(), 2u);
-  EXPECT_EQ(server.requests[0].target, "/v1/ledger?limit=100");
-  EXPECT_EQ(server.requests[1].target,
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/ledger?limit=100");
+  EXPECT_EQ(server.requests()[1].target,
             "/v1/ledger?tenant=tn1&account=tenant%3Atn1&from=2026-11-01&to="
             "2026-12-01T00%3A00%3A00%2B01%3A00&limit=100");
 }
@@ -179,10 +179,10 @@ TEST(MoneyCommands, SendAVendorsBillAsItIs) {
                                         "EUR", "-f", file.c_str()});
   EXPECT_NE(told.output.find("total in EUR"), std::string::npos) << told.output;
   EXPECT_NE(told.output.find("vcpu_second\t1\t2\t1\t0"), std::string::npos) << told.output;
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].target,
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].target,
             "/v1/reconciliations?deployment=acme-1&period=2026-10&currency=EUR");
-  EXPECT_EQ(server.requests[0].body, "meter,quantity,amount\n");
+  EXPECT_EQ(server.requests()[0].body, "meter,quantity,amount\n");
   std::filesystem::remove(file);
 }
 
@@ -232,8 +232,8 @@ TEST(MoneyCommands, PreviewSendsTheFile) {
   const Told told = tell(
       server.url(), {"prices", "preview", "resale", "-f", file.c_str(), "--period", "2026-10"});
   std::filesystem::remove(file);
-  EXPECT_EQ(server.requests.at(0).target, "/v1/prices/resale/preview?period=2026-10");
-  EXPECT_EQ(Json::parse(server.requests[0].body)["markup_percent"], "25");
+  EXPECT_EQ(server.requests().at(0).target, "/v1/prices/resale/preview?period=2026-10");
+  EXPECT_EQ(Json::parse(server.requests()[0].body)["markup_percent"], "25");
   EXPECT_NE(told.output.find("1\t3\t2\tUSD"), std::string::npos) << told.output;
 }
 
@@ -246,7 +246,7 @@ TEST(MoneyCommands, SecretsOfExportsComeFromTheEnvironment) {
                                         file.c_str(), "--secret-env", "secret=RECEIVER_SECRET"});
   std::filesystem::remove(file);
   EXPECT_EQ(told.exit_code, 0);
-  const Json body = Json::parse(server.requests.at(0).body);
+  const Json body = Json::parse(server.requests().at(0).body);
   EXPECT_EQ(body["secrets"]["secret"], "0123456789abcdef");
   EXPECT_EQ(body["settings"]["url"], "https://receiver.example");
 }
@@ -283,7 +283,7 @@ TEST(MoneyCommands, WithAnOperatorKeyInTheFileTheNextOneIsMadeByTheGateway) {
   };
   EXPECT_EQ(create().output, "sg_next\n");
   EXPECT_EQ(made_directly, 0);
-  EXPECT_NE(server.requests.at(0).head.find("Bearer sg_operator"), std::string::npos);
+  EXPECT_NE(server.requests().at(0).head.find("Bearer sg_operator"), std::string::npos);
   setenv("SANDGATE_ADMIN_KEY", "", 1);
   EXPECT_EQ(create().output, "sg_direct\n") << "the environment goes before the file";
   unsetenv("SANDGATE_ADMIN_KEY");

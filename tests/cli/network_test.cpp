@@ -15,7 +15,7 @@ TEST(NetworkCommands, ShowThePolicyAndWhatWasTried) {
   EXPECT_EQ(tell(server.url(), {"network", "show", "sb1"}).output,
             "default: deny, allowed: a.example:443, b.example:80\n"
             "2026-11-20 08:09:10Z\tc.example:22\tconnect\tfalse\tnot_allowed\n");
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes/sb1/network");
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes/sb1/network");
 }
 
 TEST(NetworkCommands, ReplaceThePolicy) {
@@ -25,13 +25,14 @@ TEST(NetworkCommands, ReplaceThePolicy) {
                                 "a.example:443", "--allow", "b.example:80"})
                 .output,
             "default: deny, allowed: a.example:443, b.example:80\n");
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target,
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
             "PUT /v1/sandboxes/sb1/network");
   EXPECT_EQ(tell(server.url(), {"network", "set", "sb1", "--nothing"}).output,
             "default: deny, allowed: none\n");
-  EXPECT_EQ(Json::parse(server.requests[1].body), Json::parse(R"({"default":"deny","allow":[]})"));
+  EXPECT_EQ(Json::parse(server.requests()[1].body),
+            Json::parse(R"({"default":"deny","allow":[]})"));
   tell(server.url(), {"network", "set", "sb1"});
-  EXPECT_EQ(server.requests[2].body, "{}");
+  EXPECT_EQ(server.requests()[2].body, "{}");
   EXPECT_EQ(tell(server.url(), {"network", "set", "sb1", "--nothing", "--allow", "a:1"}).exit_code,
             2);
 }

@@ -17,28 +17,28 @@ TEST(ProfileCommands, VersionsAreListedWithTheirChannels) {
   });
   EXPECT_EQ(tell(server.url(), {"profiles", "versions", "p"}).output,
             "2\t2026-11-20 08:09:10Z\tci\tbeta, stable\n1\t2026-11-19 08:09:10Z\tme\t-\n");
-  EXPECT_EQ(server.requests[0].target, "/v1/profiles/p/versions?limit=100");
+  EXPECT_EQ(server.requests()[0].target, "/v1/profiles/p/versions?limit=100");
 }
 
 TEST(ProfileCommands, AChannelIsPointed) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
   EXPECT_EQ(tell(server.url(), {"profiles", "channel", "p", "stable", "3"}).output,
             "p@stable is version 3\n");
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target,
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
             "PUT /v1/profiles/p/channels/stable");
-  EXPECT_EQ(Json::parse(server.requests[0].body), (Json{{"version", 3}}));
+  EXPECT_EQ(Json::parse(server.requests()[0].body), (Json{{"version", 3}}));
   EXPECT_EQ(tell(server.url(),
                  {"profiles", "channel", "p", "stable", "3", "--canary", "4:10", "--shadow", "5:1"})
                 .output,
             "p@stable is version 3, canary 4:10 %, shadow 5:1 %\n");
-  EXPECT_EQ(Json::parse(server.requests[1].body), Json::parse(R"({"version":3,
+  EXPECT_EQ(Json::parse(server.requests()[1].body), Json::parse(R"({"version":3,
     "canary":{"version":4,"percent":10},"shadow":{"version":5,"percent":1}})"));
   for (const char* share : {"4", "4:", ":10", "a:b", "4:10%"})
     EXPECT_EQ(tell(server.url(), {"profiles", "channel", "p", "stable", "3", "--canary", share})
                   .exit_code,
               2)
         << share;
-  EXPECT_EQ(server.requests.size(), 2u);
+  EXPECT_EQ(server.requests().size(), 2u);
 }
 
 // With a tenant's key set as well, which would be refused.
@@ -59,8 +59,8 @@ TEST(ProfileCommands, WhatIsSharedIsChangedWithTheOperatorsKey) {
   }
   unsetenv("SANDGATE_TENANT");
   unsetenv("SANDGATE_ADMIN_KEY");
-  EXPECT_EQ(server.requests.size(), 4u);
-  for (const auto& request : server.requests) {
+  EXPECT_EQ(server.requests().size(), 4u);
+  for (const auto& request : server.requests()) {
     EXPECT_NE(request.head.find("Bearer sg_operator"), std::string::npos) << request.head;
     EXPECT_EQ(request.head.find("X-Sandgate-Tenant"), std::string::npos);
   }
@@ -69,7 +69,8 @@ TEST(ProfileCommands, WhatIsSharedIsChangedWithTheOperatorsKey) {
 TEST(ProfileCommands, AProfileIsRemoved) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(204, ""); });
   EXPECT_EQ(tell(server.url(), {"profiles", "remove", "p"}).output, "profile p is removed\n");
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target, "DELETE /v1/profiles/p");
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
+            "DELETE /v1/profiles/p");
 }
 
 }  // namespace

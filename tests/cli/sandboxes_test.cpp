@@ -19,8 +19,8 @@ TEST(Sandboxes, AreListedInOneGo) {
   ScriptedServer server(restless);
   const Told told = tell(server.url(), {"list", "--profile", "py"});
   EXPECT_EQ(told.output, "sb1\t-\t-@-\t-\t-\t-\nsb2\t-\t-@-\t-\t-\t-\n");
-  ASSERT_EQ(server.requests.size(), 2u);
-  EXPECT_EQ(server.requests[0].target, "/v1/sandboxes?&profile=py&ended=false&limit=100");
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(server.requests()[0].target, "/v1/sandboxes?&profile=py&ended=false&limit=100");
 }
 
 TEST(Sandboxes, ThatHaveEndedAreListedOnDemand) {
@@ -28,7 +28,7 @@ TEST(Sandboxes, ThatHaveEndedAreListedOnDemand) {
        {std::vector{"list", "--all"}, std::vector{"list", "--state", "failed"}}) {
     ScriptedServer server(restless);
     EXPECT_EQ(tell(server.url(), words).exit_code, 0);
-    EXPECT_EQ(server.requests.at(0).target.find("ended="), std::string::npos);
+    EXPECT_EQ(server.requests().at(0).target.find("ended="), std::string::npos);
   }
 }
 
@@ -37,7 +37,7 @@ TEST(Sandboxes, AllAreKilledOnce) {
   const Told told = tell(server.url(), {"kill", "--all"});
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output, "killed sb1\nkilled sb2\n");
-  EXPECT_EQ(server.requests.at(0).target, "/v1/sandboxes?ended=false&limit=100");
+  EXPECT_EQ(server.requests().at(0).target, "/v1/sandboxes?ended=false&limit=100");
 }
 
 }  // namespace

@@ -27,6 +27,11 @@ std::string ScriptedServer::url() const {
   return "http://127.0.0.1:" + std::to_string(acceptor_.local_endpoint().port());
 }
 
+std::vector<ScriptedServer::Request> ScriptedServer::requests() const {
+  const std::lock_guard lock(mutex_);
+  return requests_;
+}
+
 void ScriptedServer::serve() {
   for (;;) {
     Tcp::socket socket(io_);
@@ -50,8 +55,8 @@ void ScriptedServer::handle(Tcp::socket socket) {
   for (const auto& field : got)
     request.head += std::string(field.name_string()) + ": " + std::string(field.value()) + "\n";
   {
-    const std::lock_guard lock(requests_mutex_);
-    requests.push_back(request);
+    const std::lock_guard lock(mutex_);
+    requests_.push_back(request);
   }
   request.send = [&](const std::string& part) { asio::write(socket, asio::buffer(part), failure); };
   const std::string answer = answer_(request);

@@ -26,8 +26,7 @@ class ScriptedServer {
   ~ScriptedServer();
 
   std::string url() const;
-  // In order; only read when the client has its answers.
-  std::vector<Request> requests;
+  std::vector<Request> requests() const;  // so far, in order
 
   // "HTTP/1.1 200 OK" and so on around a body.
   static std::string json(int status, const std::string& body);
@@ -41,7 +40,8 @@ class ScriptedServer {
   boost::asio::io_context io_;
   boost::asio::ip::tcp::acceptor acceptor_;
   std::atomic<bool> stopping_{false};
-  std::mutex requests_mutex_;
+  mutable std::mutex mutex_;
+  std::vector<Request> requests_;  // guarded by mutex_
   std::vector<std::thread> connections_;
   std::thread thread_;
 };

@@ -25,9 +25,10 @@ ScriptedServer::Answer nothing() {
 }
 
 void expect_set(const ScriptedServer& server, const std::string& value) {
-  ASSERT_EQ(server.requests.size(), 1u);
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target, "PUT /v1/secrets/TOKEN");
-  EXPECT_EQ(Json::parse(server.requests[0].body), (Json{{"value", value}}));
+  ASSERT_EQ(server.requests().size(), 1u);
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
+            "PUT /v1/secrets/TOKEN");
+  EXPECT_EQ(Json::parse(server.requests()[0].body), (Json{{"value", value}}));
 }
 
 TEST(Secrets, AreListedByName) {
@@ -62,7 +63,7 @@ TEST(Secrets, ComeFromStandardInput) {
 TEST(Secrets, NeverComeFromTheCommandLine) {
   ScriptedServer server(nothing());
   EXPECT_EQ(tell(server.url(), {"secrets", "set", "TOKEN", "sk-3"}).exit_code, 2);
-  EXPECT_TRUE(server.requests.empty());
+  EXPECT_TRUE(server.requests().empty());
 }
 
 // The prompt stands there a moment before the echo ends; people are slower than that.
@@ -101,7 +102,7 @@ TEST(Secrets, AreTypedUnseen) {
 TEST(Secrets, AreRemoved) {
   ScriptedServer server(nothing());
   EXPECT_EQ(tell(server.url(), {"secrets", "remove", "TOKEN"}).output, "secret TOKEN is removed\n");
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target,
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
             "DELETE /v1/secrets/TOKEN");
 }
 

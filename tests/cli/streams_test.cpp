@@ -83,7 +83,7 @@ TEST(Streams, LogsAreOfTheNewestProgramOfAllPages) {
                           "next_cursor":"c1"})");
   });
   EXPECT_EQ(tell(server.url(), {"logs", "sb1"}).output, "new\n");
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr2/output");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/sb1/processes/pr2/output");
 }
 
 // As on a full disk.
@@ -105,7 +105,7 @@ TEST(Streams, RunKillsWhenNobodyReads) {
   ScriptedServer server(&hello);
   const std::vector<const char*> words{"run", "--", "yes"};
   EXPECT_EQ(told_without_capture(server.url(), words, broken_pipe()), 128 + SIGPIPE);
-  EXPECT_EQ(server.requests.back().method, "DELETE");
+  EXPECT_EQ(server.requests().back().method, "DELETE");
 }
 
 TEST(Streams, RunKillsWhenTheTerminalGoes) {
@@ -114,7 +114,7 @@ TEST(Streams, RunKillsWhenTheTerminalGoes) {
     return hello(request);
   });
   EXPECT_EQ(tell(server.url(), {"run", "--", "sleep", "100"}).exit_code, 128 + SIGHUP);
-  EXPECT_EQ(server.requests.back().method, "DELETE");
+  EXPECT_EQ(server.requests().back().method, "DELETE");
 }
 
 TEST(Streams, AnInterruptBeforeTheIdIsKnownWaitsForIt) {
@@ -123,7 +123,7 @@ TEST(Streams, AnInterruptBeforeTheIdIsKnownWaitsForIt) {
     return hello(request);
   });
   EXPECT_EQ(tell(server.url(), {"run", "--", "true"}).exit_code, 128 + SIGINT);
-  EXPECT_EQ(server.requests.back().method, "DELETE");
+  EXPECT_EQ(server.requests().back().method, "DELETE");
 }
 
 TEST(Streams, ASecondInterruptWaitsForNothing) {
@@ -200,7 +200,7 @@ TEST(Streams, InputIsSentAsItComesAndHasNoLimit) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(seen, "first");
   EXPECT_EQ(program.input().size(), 5u + (30u << 20));
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
 }
 
 TEST(Streams, WhatIsPassedNoInputReadsItsEnd) {
@@ -208,7 +208,7 @@ TEST(Streams, WhatIsPassedNoInputReadsItsEnd) {
   ScriptedServer server([&](const auto& request) { return program(request); });
   EXPECT_EQ(tell(server.url(), {"exec", "sb1", "--", "cat"}).exit_code, 0);
   EXPECT_EQ(program.input(), "");
-  EXPECT_EQ(server.requests.back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
+  EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/sb1/processes/pr1/stdin");
 }
 
 TEST(Streams, InputThatCannotBeSentIsAnError) {

@@ -11,8 +11,9 @@ TEST(TenantCommands, ATenantIsRenamed) {
       [](const auto& request) { return ScriptedServer::json(200, request.body); });
   EXPECT_EQ(tell(server.url(), {"tenants", "rename", "tn1", "Acme"}).output,
             "tn1 is called Acme\n");
-  EXPECT_EQ(server.requests[0].method + " " + server.requests[0].target, "PATCH /v1/tenants/tn1");
-  EXPECT_EQ(Json::parse(server.requests[0].body), (Json{{"name", "Acme"}}));
+  EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
+            "PATCH /v1/tenants/tn1");
+  EXPECT_EQ(Json::parse(server.requests()[0].body), (Json{{"name", "Acme"}}));
 }
 
 TEST(TenantCommands, ALimitIsTakenAway) {
@@ -26,8 +27,8 @@ TEST(TenantCommands, ALimitIsTakenAway) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
             "max_running\t20\nmax_vcpu\t-\ncreates_per_minute\t60\nrequests_per_second\t-\n");
-  ASSERT_EQ(server.requests.size(), 2u);
-  EXPECT_EQ(Json::parse(server.requests[1].body),
+  ASSERT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(Json::parse(server.requests()[1].body),
             Json::parse(R"({"max_running":20,"max_vcpu":null,"creates_per_minute":60})"));
 }
 
@@ -73,7 +74,7 @@ TEST(TenantCommands, TheTrailIsNarrowed) {
                           "--from", "2026-11-01T00:00:00Z", "--to", "2026-12-01T00:00:00Z"})
           .exit_code,
       0);
-  EXPECT_EQ(server.requests[0].target,
+  EXPECT_EQ(server.requests()[0].target,
             "/v1/audit?action=key.create&object=a%20b&key=ky1&from=2026-11-01T00%3A00%3A00Z"
             "&to=2026-12-01T00%3A00%3A00Z&limit=100");
 }
