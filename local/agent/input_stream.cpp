@@ -3,18 +3,25 @@
 #include "gateway/core/error.hpp"
 
 namespace sandgate::agent {
+namespace {
+
+Error not_read() { return Error(ErrorCode::conflict, "the process no longer reads its input"); }
+
+}  // namespace
 
 InputStream::InputStream(Connection& connection, std::shared_ptr<Process> process)
     : connection_(connection), process_(std::move(process)) {
-  if (process_->ended() || !process_->input_open())
-    throw Error(ErrorCode::conflict, "the process no longer reads its input");
+  if (process_->ended() || !process_->input_open()) throw not_read();
   process_->add_observer(this);
 }
 
 InputStream::~InputStream() { process_->remove_observer(this); }
 
 void InputStream::on_frame(const Frame& frame) {
-  if (frame.type == FrameType::bytes) return process_->write_input(frame.payload);
+  if (frame.type == FrameType::bytes) {
+    if (!process_->write_input(frame.payload)) refuse();
+    return;
+  }
   if (frame.type != FrameType::end) throw Error(ErrorCode::invalid, "only input may follow");
   ended_ = true;
   finish_if_taken();
@@ -22,15 +29,16 @@ void InputStream::on_frame(const Frame& frame) {
 
 void InputStream::on_process() {
   if (done_) return;
-  if (process_->ended() || !process_->input_open()) {
-    done_ = true;
-    connection_.fail(Error(ErrorCode::conflict, "the process no longer reads its input"));
-    return;
-  }
+  if (process_->ended() || !process_->input_open()) return refuse();
   if (ended_)
     finish_if_taken();
   else
     connection_.update();
+}
+
+void InputStream::refuse() {
+  done_ = true;
+  connection_.fail(not_read());
 }
 
 void InputStream::finish_if_taken() {

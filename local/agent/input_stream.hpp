@@ -23,6 +23,7 @@ class InputStream : public Operation, public ProcessObserver {
   uint64_t position() const override { return UINT64_MAX; }
 
  private:
+  void refuse();
   void finish_if_taken();
 
   Connection& connection_;

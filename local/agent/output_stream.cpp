@@ -28,9 +28,8 @@ void OutputStream::on_frame(const Frame& frame) {
   if (frame.type != FrameType::bytes && frame.type != FrameType::end)
     throw Error(ErrorCode::invalid, "only input may follow");
   // Input for a process that has closed its input or ended is dropped; the stream goes on.
-  if (!process_->input_open() || process_->ended()) return;
   if (frame.type == FrameType::bytes)
-    process_->write_input(frame.payload);
+    (void)process_->write_input(frame.payload);
   else
     process_->close_input();
 }

@@ -137,13 +137,13 @@ void Process::close_source(Source& source) {
   source.file->reset();
 }
 
-void Process::write_input(std::string_view bytes) {
-  if (!input_open() || ended())
-    throw Error(ErrorCode::conflict, "the process no longer reads its input");
+bool Process::write_input(std::string_view bytes) {
+  if (!input_open() || ended()) return false;
   input_.append(bytes);
   // A terminal takes either of them for the end of a line.
   if (!bytes.empty()) line_is_begun_ = bytes.back() != '\n' && bytes.back() != '\r';
   flush_input();
+  return input_open();
 }
 
 void Process::close_input() {

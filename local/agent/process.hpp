@@ -65,8 +65,8 @@ class Process {
   void progressed();  // to be called when a follower's position() has advanced
 
   // Accepts all bytes and buffers what the process does not read yet; call it only while
-  // input_ready(). Throws Error(conflict) when the process no longer reads its input.
-  void write_input(std::string_view bytes);
+  // input_ready(). Returns false when the process no longer reads its input: some are lost then.
+  bool write_input(std::string_view bytes);
   void close_input();  // once the bytes written so far are consumed
   bool input_ready() const { return input_.empty(); }
   bool input_open() const { return !input_closed_ && !input_closing_; }

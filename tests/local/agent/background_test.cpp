@@ -116,6 +116,16 @@ TEST_F(BackgroundTest, TakesInputFromOutside) {
   EXPECT_EQ(go(late), "conflict");
 }
 
+TEST_F(BackgroundTest, InputThatNobodyReadsIsRefused) {
+  const std::string id = start_background("exec <&-; echo closed; exec sleep 100");
+  go([&]() -> Task<void> {
+    const auto stream = co_await client_.attach(id, 0);
+    co_await stream->next();
+  });
+  EXPECT_EQ(go([&] { return refusal(client_.write_stdin(id, "lost")); }), "conflict");
+  EXPECT_EQ(go([&] { return refusal(client_.write_stdin(id, "lost")); }), "conflict");
+}
+
 TEST_F(BackgroundTest, SignalsTheGroup) {
   const std::string id =
       start_background("trap 'exit 9' TERM; echo set; while :; do sleep 0.02; done");
