@@ -87,9 +87,12 @@ void Process::progressed() { update_watches(); }
 
 bool Process::may_read() const {
   const size_t most = std::min(kMaxBehind, ring_.limit() / 2);
-  for (const ProcessObserver* observer : observers_)
-    if (observer->position() < ring_.end() && ring_.end() - observer->position() >= most)
+  for (const ProcessObserver* observer : observers_) {
+    const uint64_t position = observer->position();
+    if (position >= ring_.end()) continue;
+    if (ring_.end() - position >= most || ring_.pieces_from(position) >= Ring::kMaxPieces / 2)
       return false;
+  }
   return true;
 }
 

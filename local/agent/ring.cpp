@@ -5,8 +5,6 @@
 namespace sandgate::agent {
 namespace {
 
-// Bound the overhead of many tiny pieces on alternating channels.
-constexpr size_t kMaxPieces = 16 * 1024;
 constexpr size_t kJoinedPiece = 16 * 1024;
 
 }  // namespace
@@ -38,12 +36,21 @@ void Ring::trim(size_t limit) {
   }
 }
 
+Ring::Pieces::const_iterator Ring::piece_at(uint64_t offset) const {
+  const auto next = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
+                                     [](uint64_t at, const Piece& p) { return at < p.offset; });
+  return std::prev(next);
+}
+
+size_t Ring::pieces_from(uint64_t offset) const {
+  if (offset >= end_ || size_ == 0) return 0;
+  return static_cast<size_t>(pieces_.end() - piece_at(std::max(offset, begin())));
+}
+
 Ring::Slice Ring::at(uint64_t offset) const {
   offset = std::max(offset, begin());
   if (offset >= end_) return {0, offset, {}};
-  auto piece = std::upper_bound(pieces_.begin(), pieces_.end(), offset,
-                                [](uint64_t at, const Piece& p) { return at < p.offset; });
-  --piece;
+  const auto piece = piece_at(offset);
   const std::string_view bytes = piece->bytes;
   return {piece->channel, offset, bytes.substr(offset - piece->offset)};
 }

@@ -11,6 +11,10 @@ namespace sandgate::agent {
 // addressed by their offset in the whole output. The oldest bytes are dropped beyond the limit.
 class Ring {
  public:
+  // More pieces than that are dropped as bytes beyond the limit are. Bytes of one channel that are
+  // pushed one after the other share a piece while they are few.
+  static constexpr size_t kMaxPieces = 16 * 1024;
+
   struct Slice {
     uint8_t channel = 0;
     uint64_t offset = 0;  // of the first byte
@@ -23,6 +27,8 @@ class Ring {
   // Returns bytes of one channel from this offset on, not necessarily all of them. When the byte at
   // the offset was dropped, returns the oldest bytes kept.
   Slice at(uint64_t offset) const;
+
+  size_t pieces_from(uint64_t offset) const;  // that hold bytes at or after the offset
 
   uint64_t begin() const { return end_ - size_; }
   uint64_t end() const { return end_; }  // count of all bytes ever pushed
@@ -37,11 +43,14 @@ class Ring {
     uint64_t offset;
     std::string bytes;
   };
+  using Pieces = std::deque<Piece>;
+
+  Pieces::const_iterator piece_at(uint64_t offset) const;  // of a byte that is kept
 
   size_t limit_;
   size_t size_ = 0;
   uint64_t end_ = 0;
-  std::deque<Piece> pieces_;
+  Pieces pieces_;
 };
 
 }  // namespace sandgate::agent

@@ -216,6 +216,29 @@ TEST_F(ExecTest, StopsReadingWhenNobodyTakesTheOutput) {
   });
 }
 
+// Writes a byte to each channel in turn, once the last one was read, and tells when it is through
+// or is not read any more.
+constexpr const char* kTinyPieces = R"(exec python3 -c '
+import fcntl, os, struct, termios, time
+def unread(file):
+  return struct.unpack("i", fcntl.ioctl(file, termios.FIONREAD, b"\0" * 4))[0]
+for i in range(30000):
+  os.write(1 + i % 2, b"x")
+  last = time.monotonic()
+  while unread(1 + i % 2):
+    if time.monotonic() - last > 0.5: open("waits", "w").close()
+    os.sched_yield()
+open("waits", "w").close()')";
+
+TEST_F(ExecTest, ASlowReaderGetsTheSmallestPiecesToo) {
+  auto stream = go([&] { return client_.exec(shell(kTinyPieces)); });
+  ASSERT_TRUE(eventually([&] { return ::access((home() + "/waits").c_str(), F_OK) == 0; },
+                         std::chrono::seconds(60)));
+  const Outcome all = go([&] { return collect(*stream); });
+  EXPECT_EQ(all.out.size(), 15'000u);
+  EXPECT_EQ(all.err.size(), 15'000u);
+}
+
 TEST_F(ExecTest, RefusesATakenIdAndTooMuch) {
   Command living = shell("sleep 100");
   living.process_id = "twin";

@@ -38,6 +38,24 @@ TEST(RingTest, BoundsTinyPieces) {
   for (int i = 0; i < 100'000; ++i) ring.push(static_cast<uint8_t>(1 + i % 2), "x");
   EXPECT_LE(ring.size(), 16u * 1024u);
   EXPECT_EQ(ring.end(), 100'000u);
+  EXPECT_EQ(ring.pieces_from(0), Ring::kMaxPieces);
+}
+
+TEST(RingTest, CountsPiecesFromAnyOffset) {
+  Ring ring(100);
+  EXPECT_EQ(ring.pieces_from(0), 0u);
+  ring.push(1, "abc");
+  ring.push(2, "def");
+  ring.push(1, "ghi");
+  EXPECT_EQ(ring.pieces_from(0), 3u);
+  EXPECT_EQ(ring.pieces_from(2), 3u);
+  EXPECT_EQ(ring.pieces_from(3), 2u);
+  EXPECT_EQ(ring.pieces_from(8), 1u);
+  EXPECT_EQ(ring.pieces_from(9), 0u);
+  ring.trim(4);
+  EXPECT_EQ(ring.pieces_from(0), 2u);
+  ring.trim(0);
+  EXPECT_EQ(ring.pieces_from(0), 0u);
 }
 
 }  // namespace
