@@ -48,7 +48,7 @@ void OutputStream::pump() {
     position_ = slice.offset + bytes.size();
     connection_.send_output(slice.channel, position_, bytes);
   }
-  const bool all_sent = position_ >= process_->output().end();
+  const bool all_sent = process_->output().at(position_).bytes.empty();
   if (!done_ && all_sent && process_->result()) {
     done_ = true;
     connection_.send(FrameType::exit, to_json(*process_->result()).dump());

@@ -96,6 +96,13 @@ bool Process::may_read() const {
   return true;
 }
 
+void Process::shrink(size_t ring_bytes) {
+  for (const ProcessObserver* observer : observers_)
+    if (observer->position() < ring_.end())
+      ring_bytes = std::max<size_t>(ring_bytes, ring_.end() - observer->position());
+  ring_.trim(ring_bytes);
+}
+
 // A trim here could drop output that a follower has not taken. Without it none is lost: may_read()
 // admits new output only while followers are less than half of the limit behind.
 void Process::set_buffer_limit(size_t ring_bytes) {

@@ -75,7 +75,8 @@ class Process {
   void kill();  // SIGKILL to its process group and the rest of its session
   void resize(uint16_t cols, uint16_t rows);  // throws Error(conflict) without a terminal
   void reaped(int wait_status);
-  void shrink(size_t ring_bytes) { ring_.trim(ring_bytes); }
+  // Drops all but the newest output, and what followers have not taken yet.
+  void shrink(size_t ring_bytes);
   // Sets the limit of buffered output, clamped to 128 KiB..1 MiB. While there are followers, the
   // buffer shrinks with the next output only.
   void set_buffer_limit(size_t ring_bytes);

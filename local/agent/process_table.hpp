@@ -9,7 +9,7 @@
 namespace sandgate::agent {
 
 // The table of processes that the agent started for the tenant: all that are alive, and the last
-// 128 that ended, with their output up to 16 MiB in total.
+// 128 that ended, with their output up to 16 MiB in total and what clients are still to read.
 class ProcessTable {
  public:
   explicit ProcessTable(Loop& loop) : loop_(loop) {}

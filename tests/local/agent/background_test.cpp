@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "gateway/core/settle.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -93,6 +94,24 @@ TEST_F(BackgroundTest, ManyTogetherKeepNoMoreThanTheirShares) {
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
   EXPECT_LT(agent_memory_kib(), 64 * 1024);
 #endif
+}
+
+TEST_F(BackgroundTest, WhatAClientReadsIsNotDroppedForOthers) {
+  constexpr size_t kUnread = 500'000;  // more than a socket holds, less than stops the program
+  Command slow = shell("head -c " + std::to_string(kUnread) + " /dev/zero");
+  auto stream = go([&] { return client_.exec(slow); });
+  ASSERT_TRUE(eventually([&] { return exited(slow.process_id); }));
+  std::string last;
+  for (int i = 0; i < 20; ++i) {
+    last = start_background("head -c 2000000 /dev/zero");
+    ASSERT_TRUE(eventually([&] { return exited(last); }));
+  }
+  const Outcome all = go([&]() -> Task<Outcome> {
+    auto reading = collect(*stream);
+    co_return co_await within(std::chrono::seconds(10), std::move(reading));
+  });
+  EXPECT_EQ(all.out.size(), kUnread);
+  EXPECT_EQ(attach(last, 0).out.size(), 1024u * 1024u);
 }
 
 TEST_F(BackgroundTest, ContinuesWithTheByteAskedFor) {
