@@ -125,13 +125,16 @@ void answer_processes(const ProcessRequest& request) {
   request.reader.finish();
   request.problems.throw_if_any();
   std::string items;
-  for (const auto& [id, process] : request.context.processes.all()) {
-    items += (items.empty() ? '[' : ',') + json_text(process->describe());
-    if (items.size() < kListFrameBytes) continue;
-    request.connection.send(FrameType::items, items + "]");
+  const auto send = [&] {
+    if (!items.empty()) request.connection.send(FrameType::items, items + "]");
     items.clear();
+  };
+  for (const auto& [id, process] : request.context.processes.all()) {
+    const std::string item = json_text(process->describe());
+    if (items.size() + item.size() >= kListFrameBytes) send();
+    items += (items.empty() ? '[' : ',') + item;
   }
-  if (!items.empty()) request.connection.send(FrameType::items, items + "]");
+  send();
   request.connection.send(FrameType::end, "");
 }
 

@@ -166,6 +166,19 @@ TEST_F(BackgroundTest, UnknownProcessesAreNotFound) {
   EXPECT_EQ(go([&] { return refusal(client_.close_stdin("prx")); }), "not_found");
 }
 
+TEST_F(BackgroundTest, ListsCommandsThatAreLongAsJson) {
+  Command command;
+  for (const size_t count : {3500, 4000}) {
+    command.process_id = "pr-long-" + std::to_string(count);
+    command.argv.assign(count, "\x01");
+    command.argv.front() = "true";
+    EXPECT_EQ(exec(command).exit.exit_code, 0);
+  }
+  const auto listed = go([&] { return client_.processes(); });
+  ASSERT_EQ(listed.size(), 2u);
+  EXPECT_EQ(listed.back().command, command.argv);
+}
+
 TEST_F(BackgroundTest, ForgetsTheOldestOfManyEnded) {
   for (int i = 0; i < 140; ++i) exec("true");
   const auto all = go([&] { return client_.processes(); });
