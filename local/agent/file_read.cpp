@@ -62,6 +62,11 @@ void send_range(FileSession& session, const Fd& file, uint64_t offset, uint64_t 
   }
 }
 
+// Whether what is in an open directory can be looked at; false with errno.
+bool may_search(const Fd& directory) {
+  return ::faccessat(directory.get(), ".", X_OK, AT_EACCESS) == 0;
+}
+
 struct Listed {
   std::string path;
   nlohmann::json entry;
@@ -83,8 +88,8 @@ void gather(const Fd& parent, const std::string& name, const std::string& path, 
             Listing& listing) {
   const Fd directory(
       open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
-  // A subdirectory may be unreadable for the user or removed meanwhile: leave it out.
-  if (!directory) return;
+  // A subdirectory may be closed to the user or removed meanwhile: leave out what is in it.
+  if (!directory || !may_search(directory)) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
     const std::string child_path = join(path, child);
     auto entry = describe_if_there(directory.get(), child, child_path);
@@ -136,7 +141,7 @@ void list_files(FileSession& session, FileRequest& request) {
   const auto depth = request.reader.integer("depth", 1, kDeepestList);
   request.finish();
   const Fd root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
-  if (!root) throw path_error(path);
+  if (!root || !may_search(root)) throw path_error(path);
   Listing listing;
   gather(root, ".", path, depth.value_or(1), listing);
   std::vector<Listed>& all = listing.all;

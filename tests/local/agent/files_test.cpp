@@ -198,6 +198,14 @@ TEST_F(FilesTest, ListsSortedToADepth) {
   EXPECT_EQ(go([&] { return client_.stat("/"); }).type, FileType::directory);
 }
 
+TEST_F(FilesTest, ListsWhatItMayAroundAClosedDirectory) {
+  exec("mkdir -p d/names d/none; touch d/names/f d/none/f d/z; chmod 644 d/names; chmod 0 d/none");
+  EXPECT_EQ(names("d", 3), "d/names d/none d/z ");
+  for (const char* closed : {"d/names", "d/none"})
+    EXPECT_EQ(go([&] { return refusal(client_.list_files(closed, 1)); }), "forbidden") << closed;
+  exec("chmod 755 d/names d/none");
+}
+
 TEST_F(FilesTest, ListsThousands) {
   exec("for i in $(seq 1 3000); do : > file-with-a-longer-name-$i; done");
   EXPECT_EQ(go([&] { return client_.list_files(".", 1); }).size(), 3000u);
