@@ -70,6 +70,7 @@ class Watcher {
   }
 
   size_t told_bytes() const { return told_bytes_; }  // in this turn
+  bool is_amid_move() const { return moved_.has_value(); }  // its arrival may be in the queue
 
   // Sends what was told. Returns the bytes of it.
   size_t end_turn() {
@@ -190,7 +191,12 @@ bool take_turn(Watcher& watcher, int queue) {
   std::array<char, kQueueBytes> bytes;
   pollfd more{queue, POLLIN, 0};
   bool is_there = true;
-  for (int reads = 0; is_there && reads < kReadsPerTurn && watcher.told_bytes() < kTurnBytes;
+  const auto has_room = [&](int reads) {
+    return reads < kReadsPerTurn && watcher.told_bytes() < kTurnBytes;
+  };
+  // A turn that ended between the halves of a move would tell it as a removal.
+  for (int reads = 0;
+       is_there && (has_room(reads) || (watcher.is_amid_move() && reads < 2 * kReadsPerTurn));
        ++reads) {
     if (reads > 0 && ::poll(&more, 1, 0) != 1) break;
     const ssize_t got = ::read(queue, bytes.data(), bytes.size());

@@ -196,6 +196,19 @@ TEST_F(WatchTest, AProgramsOwnReplacementIsARename) {
 }
 
 // The kernel calls a file without a name like this.
+TEST_F(WatchTest, ManyRenamesAreRenames) {
+  constexpr int kFiles = 2000;
+  watch(home(), false);
+  exec(R"(exec python3 -c '
+import os
+for i in range(2000):
+  open(f"f{i}", "w").close()
+  os.rename(f"f{i}", f"g{i}")')");
+  const auto told = next(2 * kFiles);
+  const auto is_rename = [](const std::string& line) { return line.starts_with("rename g"); };
+  EXPECT_EQ(std::ranges::count_if(told, is_rename), kFiles);
+}
+
 TEST_F(WatchTest, ANameOfANumberIsTold) {
   watch(".", false);
   exec("echo 1 > '#12'; rm '#12'; touch after");
