@@ -11,6 +11,7 @@ namespace {
 
 constexpr uint64_t kMaxMetadata = 64 * 1024;
 constexpr uint64_t kMaxSize = uint64_t{1} << 50;
+constexpr int64_t kMaxTime = int64_t{1} << 50;  // seconds, before and after 1970
 
 [[noreturn]] void reject(const char* what) {
   throw Error::invalid("", std::string("the archive ") + what);
@@ -38,6 +39,23 @@ uint64_t number_field(const std::string& block, size_t at, size_t width) {
   const auto [end, error] = std::from_chars(field.data() + first, field.data() + last, value, 8);
   if (error != std::errc() || end != field.data() + last) reject("has a number that is none");
   return value;
+}
+
+// A time before 1970 is a binary number below 0.
+int64_t time_field(const std::string& block, size_t at, size_t width) {
+  if (static_cast<unsigned char>(block[at]) != 0xff)
+    return static_cast<int64_t>(std::min<uint64_t>(number_field(block, at, width), kMaxTime));
+  uint64_t value = 0;
+  for (size_t i = 0; i < width; ++i) value = value << 8 | static_cast<unsigned char>(block[at + i]);
+  return std::clamp<int64_t>(static_cast<int64_t>(value), -kMaxTime, 0);
+}
+
+// The whole seconds of a pax time; empty when it is none.
+std::optional<int64_t> pax_seconds(const std::string& value) {
+  int64_t seconds = 0;
+  const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), seconds);
+  if (wrong != std::errc()) return std::nullopt;
+  return std::clamp(seconds, -kMaxTime, kMaxTime);
 }
 
 // Whether it begins as gzip does and is no header of a member whose name begins so.
@@ -141,7 +159,7 @@ std::optional<TarEvent> TarReader::read_block() {
   entry.target = next_target_.value_or(text_field(block_, 157, 100));
   entry.type = type_of(flag, entry.name);
   entry.mode = static_cast<uint32_t>(number_field(block_, 100, 8) & 07777);
-  entry.mtime = static_cast<int64_t>(std::min(number_field(block_, 136, 12), kMaxSize));
+  entry.mtime = next_mtime_.value_or(time_field(block_, 136, 12));
   size = next_size_.value_or(size);
   if (size > kMaxSize) reject("has a member that is too large");
   // Only files have content; the size field of other types is ignored.
@@ -149,6 +167,7 @@ std::optional<TarEvent> TarReader::read_block() {
   next_name_.reset();
   next_target_.reset();
   next_size_.reset();
+  next_mtime_.reset();
   left_ = entry.size;
   padding_ = tar_padding(entry.size);
   state_ = State::content;
@@ -196,6 +215,7 @@ void TarReader::apply_pax(std::string_view records) {
     if (key == "path" && value.find('\0') != std::string::npos) reject("has an impossible name");
     if (key == "path") next_name_ = value;
     if (key == "linkpath") next_target_ = value;
+    if (key == "mtime") next_mtime_ = pax_seconds(value);
     if (key != "size") continue;
     uint64_t size = 0;
     const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), size);

@@ -45,6 +45,7 @@ class TarReader {
   bool zero_block_ = false;
   std::optional<std::string> next_name_, next_target_;
   std::optional<uint64_t> next_size_;
+  std::optional<int64_t> next_mtime_;
 };
 
 }  // namespace sandgate::agent

@@ -8,7 +8,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kNameField = 100;
-constexpr uint64_t kMaxOctalSize = 077777777777;
+constexpr uint64_t kMaxOctal = 077777777777;  // of sizes and times
 
 char flag_of(TarType type) {
   switch (type) {
@@ -35,8 +35,9 @@ std::string header_block(const TarEntry& entry, char flag) {
   put_octal(block, 100, 8, entry.mode & 0777);
   put_octal(block, 108, 8, 0);
   put_octal(block, 116, 8, 0);
-  put_octal(block, 124, 12, std::min(entry.size, kMaxOctalSize));
-  put_octal(block, 136, 12, static_cast<uint64_t>(std::max<int64_t>(entry.mtime, 0)));
+  put_octal(block, 124, 12, std::min(entry.size, kMaxOctal));
+  put_octal(block, 136, 12,
+            std::min(static_cast<uint64_t>(std::max<int64_t>(entry.mtime, 0)), kMaxOctal));
   block[156] = flag;
   entry.target.copy(block.data() + 157, kNameField);
   std::memcpy(block.data() + 257, "ustar\00000", 8);
@@ -62,7 +63,9 @@ std::string tar_header(const TarEntry& entry) {
   std::string records;
   if (entry.name.size() > kNameField) records += pax_record("path", entry.name);
   if (entry.target.size() > kNameField) records += pax_record("linkpath", entry.target);
-  if (entry.size > kMaxOctalSize) records += pax_record("size", std::to_string(entry.size));
+  if (entry.size > kMaxOctal) records += pax_record("size", std::to_string(entry.size));
+  if (entry.mtime < 0 || entry.mtime > static_cast<int64_t>(kMaxOctal))
+    records += pax_record("mtime", std::to_string(entry.mtime));
   std::string blocks;
   if (!records.empty()) {
     const TarEntry pax{.name = "pax", .size = records.size(), .mtime = entry.mtime};

@@ -93,6 +93,15 @@ TEST_F(ArchiveTest, TakesWhatTheSystemPacks) {
   }
 }
 
+TEST_F(ArchiveTest, TakesFilesFromBefore1970) {
+  exec("mkdir in; touch -d @-86400 in/old");
+  for (const std::string format : {"gnu", "pax"}) {
+    const std::string tar = exec("rm -rf out; tar --format=" + format + " -C in -cf - old").out;
+    EXPECT_EQ(unpack(tar), "none") << format;
+    EXPECT_EQ(exec("stat -c %Y out/old").out, "-86400\n") << format;
+  }
+}
+
 TEST_F(ArchiveTest, OneFileIsAnArchiveToo) {
   exec("echo text > one");
   EXPECT_EQ(pack("one").substr(0, 4), std::string("one\0", 4));

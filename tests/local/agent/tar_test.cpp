@@ -34,6 +34,15 @@ std::vector<Read> read(const std::string& bytes, size_t step) {
   return all;
 }
 
+TEST(TarTest, KeepsTimesOfAnyCentury) {
+  for (const int64_t time : {int64_t{-86'400}, int64_t{0}, int64_t{1} << 33, int64_t{1} << 36}) {
+    const auto all = read(member({.name = "f", .mtime = time}) + member({.name = "g"}), 512);
+    ASSERT_EQ(all.size(), 2u);
+    EXPECT_EQ(all[0].entry.mtime, time);
+    EXPECT_EQ(all[1].entry.mtime, 0);
+  }
+}
+
 TEST(TarTest, ComesBackInAnyCutting) {
   const std::string deep = std::string(120, 'd') + "/" + std::string(200, 'n');
   const std::string bytes =
