@@ -29,7 +29,14 @@ Fd open_found(const Place& place, const std::string& path) {
   return file;
 }
 
-void copy_file(const Place& from, const Place& to, mode_t mode, const std::string& path) {
+// On failure the copy keeps the current time.
+void keep_time(const Fd& copy, const struct stat& original) {
+  const timespec times[2] = {{0, UTIME_OMIT}, original.st_mtim};
+  ::futimens(copy.get(), times);
+}
+
+void copy_file(const Place& from, const Place& to, const struct stat& info,
+               const std::string& path) {
   const Fd in = open_found(from, path);
   const Fd out(open_safely(to.directory.get(), to.name.c_str(),
                            O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
@@ -38,7 +45,8 @@ void copy_file(const Place& from, const Place& to, mode_t mode, const std::strin
   do {
     copied = ::sendfile(out.get(), in.get(), nullptr, kCopyBytes);
   } while (copied > 0 || (copied < 0 && errno == EINTR));
-  if (copied < 0 || ::fchmod(out.get(), mode & 0777) != 0) throw path_error(path);
+  if (copied < 0 || ::fchmod(out.get(), info.st_mode & 0777) != 0) throw path_error(path);
+  keep_time(out, info);
 }
 
 void copy_link(const Place& from, const Place& to, const std::string& path) {
@@ -156,7 +164,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
   struct stat info;
   if (::fstatat(from.directory.get(), from.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
     throw path_error(path);
-  if (S_ISREG(info.st_mode)) return copy_file(from, to, info.st_mode, path);
+  if (S_ISREG(info.st_mode)) return copy_file(from, to, info, path);
   if (S_ISLNK(info.st_mode)) return copy_link(from, to, path);
   if (!S_ISDIR(info.st_mode)) throw not_copied();
   if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
@@ -164,6 +172,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
   for (const std::string& name : names_in(source, kMostNames, path))
     copy_tree(child_of(source, name), child_of(target, name), join(path, name));
   if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);
+  keep_time(target, info);
 }
 
 }  // namespace sandgate::agent

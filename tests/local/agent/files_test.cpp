@@ -265,12 +265,15 @@ TEST_F(FilesTest, MovesBetweenFileSystems) {
       shared.st_dev == own.st_dev)
     GTEST_SKIP() << "needs two file systems";
   const std::string there = "/dev/shm/sandgate-test-" + std::to_string(agent_pid());
-  exec("mkdir -p tree/sub; echo x > tree/sub/f; ln -s f tree/sub/l; chmod 750 tree/sub");
+  exec(
+      "mkdir -p tree/sub; echo x > tree/sub/f; ln -s f tree/sub/l; chmod 750 tree/sub; touch -d "
+      "@86400 tree/sub/f tree/sub");
   go([&] { return client_.move("tree", there); });
   EXPECT_EQ(read(there + "/sub/l"), "x\n");
   go([&] { return client_.move(there, "back"); });
   EXPECT_EQ(read("back/sub/f"), "x\n");
   EXPECT_EQ(go([&] { return client_.stat("back/sub"); }).mode, 0750u);
+  EXPECT_EQ(exec("stat -c %Y back/sub back/sub/f").out, "86400\n86400\n");
   EXPECT_NE(::access(there.c_str(), F_OK), 0);
   // What cannot be moved leaves what it was to replace.
   exec("mkdir mixed; echo a > mixed/a; mkfifo mixed/pipe; echo kept > " + there);
