@@ -138,6 +138,8 @@ class Watcher {
       if (directory) tree_.move(moved_->path, path);
       tell("rename", path, directory, moved_->path);
       moved_.reset();
+      // It was moved before it was watched, when it was new.
+      if (directory && !tree_.watches(path)) enter(path, true);
       return;
     }
     tell("create", path, directory);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <sys/inotify.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <memory>
 
@@ -74,6 +75,10 @@ std::vector<WatchTree::Child> WatchTree::children_of(const std::string& path) {
 const std::string* WatchTree::path_of(int watch) const {
   const auto found = paths_.find(watch);
   return found == paths_.end() ? nullptr : &found->second;
+}
+
+bool WatchTree::watches(const std::string& path) const {
+  return std::ranges::any_of(paths_, [&](const auto& watch) { return watch.second == path; });
 }
 
 void WatchTree::drop_below(const std::string& path) {

@@ -19,6 +19,8 @@ class WatchTree {
   // The path of a watch descriptor; null when it is no longer watched.
   const std::string* path_of(int watch) const;
 
+  bool watches(const std::string& path) const;  // a directory
+
   // Watches a new directory and all directories below it. Returns false at the limit of watches.
   // Calls found(path, is_directory) for every entry below it, because entries made before the watch
   // raise no event.

@@ -209,6 +209,22 @@ for i in range(2000):
   EXPECT_EQ(std::ranges::count_if(told, is_rename), kFiles);
 }
 
+TEST_F(WatchTest, FollowsNewDirectoriesThatMoveAtOnce) {
+  constexpr int kDirectories = 200;
+  watch(home(), true);
+  exec(R"(exec python3 -c '
+import os
+for i in range(200):
+  os.mkdir(f"new{i}")
+  os.rename(f"new{i}", f"dir{i}")')");
+  next(2 * kDirectories);
+  exec("for i in $(seq 0 199); do : > dir$i/f; done; : > last");
+  int told = 0;
+  for (std::string line = next(1).front(); line != "create last"; line = next(1).front())
+    told += line.starts_with("create dir");
+  EXPECT_EQ(told, kDirectories);
+}
+
 TEST_F(WatchTest, ANameOfANumberIsTold) {
   watch(".", false);
   exec("echo 1 > '#12'; rm '#12'; touch after");
