@@ -3,6 +3,7 @@
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/placement/backend_failure.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 
 namespace sandgate {

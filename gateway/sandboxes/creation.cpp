@@ -78,7 +78,7 @@ CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const T
           .allow_debug = profile.allow_debug};
 }
 
-Creation::Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision)
+Creation::Creation(const LifecycleParts& parts, CreateOrder order, Decision decision)
     : parts_(parts),
       order_(std::move(order)),
       decision_(std::move(decision)),

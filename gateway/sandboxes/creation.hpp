@@ -2,8 +2,9 @@
 #include <atomic>
 #include <memory>
 
+#include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/insert_sandbox.hpp"
-#include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/lifecycle_parts.hpp"
 #include "gateway/sandboxes/speculative_insert.hpp"
 #include "registry/secret_store.hpp"
 
@@ -18,7 +19,7 @@ CreateSpec spec_of(const EffectiveRequest& request, const SandboxId& id, const T
 // reconciler kills and nobody is charged for. Shared with its transactions by shared_ptr.
 class Creation : public std::enable_shared_from_this<Creation> {
  public:
-  Creation(const Lifecycle::Parts& parts, CreateOrder order, Decision decision);
+  Creation(const LifecycleParts& parts, CreateOrder order, Decision decision);
 
   Task<SandboxRecord> run();  // once
   // Whether it failed, leaving nothing behind, because a candidate was removed or disabled.
@@ -70,7 +71,7 @@ class Creation : public std::enable_shared_from_this<Creation> {
   void begin_charge(pqxx::work& tx, const SandboxRecord& running, bool reserved) const;
   void check_not_abandoned() const;  // throws once the create was given up
 
-  const Lifecycle::Parts& parts_;
+  const LifecycleParts& parts_;
   CreateOrder order_;
   Decision decision_;
   SandboxRecord record_;

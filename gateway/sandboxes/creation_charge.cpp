@@ -4,6 +4,7 @@
 
 #include "billing/budgets.hpp"
 #include "billing/rating.hpp"
+#include "gateway/sandboxes/price_scope.hpp"
 
 namespace sandgate {
 namespace {
@@ -50,7 +51,7 @@ bool is_dearer(const Money& left, const PriceSnapshot& prices, const PriceScope&
 
 }  // namespace
 
-PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& decision,
+PlannedCharge highest_charge(const LifecycleParts& parts, const Decision& decision,
                              const SandboxRecord& wanted) {
   const auto prices = parts.prices.snapshot();
   const Time at = parts.clock.now();
@@ -67,7 +68,7 @@ PlannedCharge highest_charge(const Lifecycle::Parts& parts, const Decision& deci
   return highest;
 }
 
-bool reject_unaffordable(const Lifecycle::Parts& parts, Decision& decision,
+bool reject_unaffordable(const LifecycleParts& parts, Decision& decision,
                          const SandboxRecord& wanted, const Error& refusal) {
   if (refusal.code != ErrorCode::budget_exceeded) return false;
   const auto amount = Decimal::parse_printed(refusal.details.value("remaining", ""));
@@ -92,7 +93,7 @@ bool reject_unaffordable(const Lifecycle::Parts& parts, Decision& decision,
   return any && decision.eligible() > 0;
 }
 
-RunCharge start_charge(const Lifecycle::Parts& parts, const SandboxRecord& placed) {
+RunCharge start_charge(const LifecycleParts& parts, const SandboxRecord& placed) {
   const PriceScope scope = price_scope_of(parts.deployments, placed);
   return most_charged(*parts.prices.snapshot(), scope, placed.resources, placed.ttl_seconds,
                       parts.clock.now(), placed.currency);

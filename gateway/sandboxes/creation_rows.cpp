@@ -4,6 +4,7 @@
 #include "gateway/sandboxes/creation.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"
 #include "gateway/sandboxes/given_env.hpp"
+#include "gateway/sandboxes/price_scope.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "registry/idempotency_effect.hpp"
 #include "registry/secret_store.hpp"

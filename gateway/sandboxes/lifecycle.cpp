@@ -7,6 +7,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "providers/fixed_end.hpp"
@@ -52,23 +53,6 @@ Lifecycle::Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.pri
   parts_.discard = [this](UnwantedSandbox unwanted) {
     return discard_at_a_loss(*this, std::move(unwanted));
   };
-}
-
-bool is_elsewhere(const std::string& id, const std::string& backend_id, const Descriptor& here) {
-  const std::string somewhere = id + "@";
-  return !here.machine.empty() && backend_id.starts_with(somewhere) &&
-         backend_id != somewhere + here.machine;
-}
-
-void check_is_here(const std::string& id, const std::string& backend_id, const Descriptor& here) {
-  if (is_elsewhere(id, backend_id, here))
-    throw Error(ErrorCode::unavailable, "it is on the machine of another gateway");
-}
-
-PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record) {
-  const auto deployment = deployments.find(record.tenant, record.deployment);
-  return {record.tenant.value, record.provider, record.deployment, record.region,
-          deployment && deployment->tenant.has_value()};
 }
 
 Decision Lifecycle::explain(const CreateOrder& order) const {

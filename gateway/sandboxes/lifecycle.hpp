@@ -3,23 +3,11 @@
 #include <string>
 
 #include "billing/losses.hpp"
-#include "billing/meter.hpp"
-#include "billing/price_books.hpp"
-#include "gateway/core/crypto.hpp"
-#include "gateway/core/database.hpp"
-#include "gateway/placement/deployments.hpp"
-#include "gateway/placement/health_board.hpp"
-#include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/backend_first_ends.hpp"
 #include "gateway/sandboxes/create_order.hpp"
-#include "gateway/sandboxes/create_queue.hpp"
-#include "gateway/sandboxes/installation.hpp"
-#include "gateway/sandboxes/optimistic_create_limiter.hpp"
-#include "gateway/sandboxes/outage_journal.hpp"
+#include "gateway/sandboxes/lifecycle_parts.hpp"
 #include "gateway/sandboxes/refusal_log.hpp"
-#include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/speculative_end.hpp"
-#include "gateway/sandboxes/spend_guard.hpp"
 #include "gateway/sandboxes/store.hpp"
 #include "gateway/sandboxes/transition_poller.hpp"
 
@@ -38,26 +26,7 @@ enum class EndResult {
 // the backend first. Replicas may share one database.
 class Lifecycle {
  public:
-  // The gateway's services, shared with the other classes that change sandboxes.
-  struct Parts {
-    Database& database;
-    Deployments& deployments;
-    HealthBoard& board;
-    PriceBooks& prices;
-    Meter& meter;
-    SpendGuard& spend;
-    SandboxCache& cache;
-    const Clock& clock;
-    asio::any_io_executor executor;  // for detached work
-    OutageJournal* outage = nullptr;  // null: nothing can be ended while the database is away
-    bool price_required = false;  // a deployment of unknown price is not eligible
-    const Cipher* cipher = nullptr;  // opens secrets; null: no sandbox gets any
-    std::shared_ptr<Installation> installation = std::make_shared<Installation>();
-    std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
-        std::make_shared<OptimisticCreateLimiter>();
-    std::shared_ptr<CreateQueue> create_queue = std::make_shared<CreateQueue>();
-    DiscardSandbox discard;  // set by Lifecycle: see discard_at_a_loss()
-  };
+  using Parts = LifecycleParts;
   explicit Lifecycle(Parts parts);
 
   // Returns the placement decision for the order; creates nothing.
@@ -234,13 +203,5 @@ inline constexpr std::chrono::seconds kEndTolerance{2};
 
 // The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
 inline constexpr std::chrono::seconds kPausedTtl{365 * 24 * 3600};
-
-// Whether the sandbox or snapshot `id` is on the machine (see LocalProvider) of another gateway
-// than the one whose deployment this is. check_is_here() throws Error(unavailable) then.
-bool is_elsewhere(const std::string& id, const std::string& backend_id, const Descriptor& here);
-void check_is_here(const std::string& id, const std::string& backend_id, const Descriptor& here);
-
-// The key under which a placed sandbox is priced; refers to the record's strings.
-PriceScope price_scope_of(const Deployments& deployments, const SandboxRecord& record);
 
 }  // namespace sandgate

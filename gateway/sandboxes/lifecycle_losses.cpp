@@ -1,5 +1,6 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/measured_end.hpp"
 

@@ -5,8 +5,10 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/placement/backend_failure.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
+#include "gateway/sandboxes/price_scope.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 

@@ -2,6 +2,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 
 namespace sandgate {
 namespace {

@@ -7,6 +7,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/backend_failure.hpp"
+#include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/idempotency_effect.hpp"
