@@ -206,7 +206,7 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
   reader.require("ttl_seconds");
   const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds);
   reader.finish_or_throw();
-  const auto record = co_await parts_.lifecycle.extend(request.tenant(), id, *ttl);
+  const auto record = co_await extending_.extend(request.tenant(), id, *ttl);
   co_return http::Response::json(200, to_json(record));
 }
 

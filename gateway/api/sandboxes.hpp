@@ -1,6 +1,7 @@
 #pragma once
 #include "gateway/api/ordering.hpp"
 #include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/scopes.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
@@ -21,6 +22,7 @@ class SandboxHandlers {
   };
   explicit SandboxHandlers(Parts parts)
       : parts_(parts),
+        extending_(parts.lifecycle),
         snapshots_(parts.lifecycle),
         scopes_(parts.lifecycle),
         shadowing_(parts.lifecycle) {}
@@ -39,6 +41,7 @@ class SandboxHandlers {
   Task<std::optional<SandboxRecord>> take_up(const http::Request& request);
 
   const Parts parts_;
+  Extending extending_;
   Snapshots snapshots_;
   Scopes scopes_;
   Shadowing shadowing_;

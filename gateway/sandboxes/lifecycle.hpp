@@ -21,9 +21,10 @@ enum class EndResult {
   stopping,  // the backend did not confirm; the reaper retries
 };
 
-// Creates, extends and ends sandboxes. Each change of state is one transaction. The intention is
-// committed before a backend is called, except where BackendFirstEnds, Creation and extend() call
-// the backend first. Replicas may share one database.
+// Creates, finds and ends sandboxes; see Extending, Pausing and Snapshots for what happens between.
+// Each change of state is one transaction. The intention is committed before a backend is called,
+// except where BackendFirstEnds and Creation call the backend first. Replicas may share one
+// database.
 class Lifecycle {
  public:
   using Parts = LifecycleParts;
@@ -47,10 +48,6 @@ class Lifecycle {
                        std::string_view reason = kKilled);
   // As kill(), for a sandbox that no response ever named: not even its create is charged.
   Task<EndResult> kill_uncharged(TenantId tenant, SandboxId id);
-  // Sets the TTL, counted from now. Waits for a pause or resume under way. Throws not_found,
-  // conflict (not running or paused), invalid (over the maximum TTL of the profile, or of the
-  // backend for one that is to be paused), budget_exceeded, or the backend's error.
-  Task<SandboxRecord> extend(TenantId tenant, SandboxId id, int64_t ttl_seconds);
   // Records the end, at `at`, of a sandbox that its backend has ended with these final counters; in
   // the outage journal while the database is away. `speculative` was begun before and given the
   // counters.
@@ -179,13 +176,6 @@ class Lifecycle {
   Task<std::optional<Loss>> note_end(SandboxId id, std::string detail);
   Task<void> note_loss(SandboxId id, Loss loss);
 
-  // These throw what extend() throws.
-  void check_ttl(const SandboxRecord& record, int64_t ttl_seconds) const;
-  Task<void> extend_at_backend(SandboxRecord record, int64_t ttl_seconds);
-  // The backend, if it is to keep the sandbox longer, then the row; empty when the row has changed
-  // state since.
-  Task<std::optional<SandboxRecord>> extend_settled(SandboxRecord record, int64_t ttl_seconds);
-
   void warn_of_unpriced(const Decision& decision);
 
   Parts parts_;
@@ -200,8 +190,5 @@ class Lifecycle {
 // A backend's end within this time after the end of the charge counts as simultaneous: calls take
 // time, and vendors bill by the second. Between a later end and the charge's lies a loss.
 inline constexpr std::chrono::seconds kEndTolerance{2};
-
-// The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
-inline constexpr std::chrono::seconds kPausedTtl{365 * 24 * 3600};
 
 }  // namespace sandgate

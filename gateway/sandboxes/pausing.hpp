@@ -3,6 +3,9 @@
 
 namespace sandgate {
 
+// The TTL given to a backend for a paused sandbox, so that the backend's own timer never ends it.
+inline constexpr std::chrono::seconds kPausedTtl{365 * 24 * 3600};
+
 // Pauses and resumes sandboxes. The intention is written to the row first. After a crash the reaper
 // carries it out again, which is safe since both verbs are idempotent on backends.
 class Pausing {

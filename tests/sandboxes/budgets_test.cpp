@@ -2,6 +2,7 @@
 
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/sandboxes/budget_enforcer.hpp"
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"
@@ -165,13 +166,13 @@ TEST(SandboxBudgets, AnExtendThatCannotBePaidChangesNothing) {
   replica.put(world.tenant, R"({"amount":"1","currency":"USD","window":"total"})");
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   try {
-    run(replica.lifecycle.extend(world.tenant, box.id, 3600));
+    run(Extending(replica.lifecycle).extend(world.tenant, box.id, 3600));
     FAIL() << "extended beyond the budget";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::budget_exceeded);
   }
   EXPECT_EQ(world.row(box.id).expires_at, box.expires_at);
-  EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 900)).ttl_seconds, 900);
+  EXPECT_EQ(run(Extending(replica.lifecycle).extend(world.tenant, box.id, 900)).ttl_seconds, 900);
 }
 
 TEST(SandboxBudgets, WhatWaitsPausedIsReservedForHoweverItIsExtended) {
@@ -188,7 +189,7 @@ TEST(SandboxBudgets, WhatWaitsPausedIsReservedForHoweverItIsExtended) {
   };
   const std::string before = reserved();
   EXPECT_TRUE(before.ends_with(",t)")) << before;
-  EXPECT_EQ(run(replica.lifecycle.extend(world.tenant, box.id, 7200)).ttl_seconds, 7200);
+  EXPECT_EQ(run(Extending(replica.lifecycle).extend(world.tenant, box.id, 7200)).ttl_seconds, 7200);
   EXPECT_EQ(reserved(), before);
 }
 

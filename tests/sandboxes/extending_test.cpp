@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -20,11 +21,12 @@ struct ExtendingWorld : testing::Test {
     });
   }
   SandboxRecord extend(const SandboxRecord& box, int64_t ttl_seconds = kLonger) {
-    return run(world.replica.lifecycle.extend(world.tenant, box.id, ttl_seconds));
+    return run(extending.extend(world.tenant, box.id, ttl_seconds));
   }
   void pause(const SandboxRecord& box) { run(pausing.pause(world.tenant, box.id, Keeps::memory)); }
 
   World world;
+  Extending extending{world.replica.lifecycle};
   Pausing pausing{world.replica.lifecycle};
 };
 
@@ -179,7 +181,8 @@ TEST_F(ExtendingWorld, AnEndThatTheBackendDoesNotMoveIsNoNewEnd) {
     EXPECT_EQ(error.fields.at(0).path, "/ttl_seconds");
   }
   EXPECT_EQ(world.row(box.id).expires_at, box.expires_at);
-  EXPECT_EQ(run(world.replica.lifecycle.extend(world.tenant, box.id, kTtl)).ttl_seconds, kTtl);
+  EXPECT_EQ(run(Extending(world.replica.lifecycle).extend(world.tenant, box.id, kTtl)).ttl_seconds,
+            kTtl);
 }
 
 // Others that pause and resume it, faster each time.

@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/history.hpp"
 #include "tests/sandboxes/world.hpp"
 
@@ -182,9 +183,11 @@ TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
     p.ttl_seconds = 60;
     p.limits.max_ttl_seconds = 900;
   });
-  const auto longer = run(world.replica.lifecycle.extend(world.tenant, made.id, 900));
+  const auto longer = run(Extending(world.replica.lifecycle).extend(world.tenant, made.id, 900));
   EXPECT_GT(longer.expires_at, made.expires_at + seconds(800));
-  const auto beyond = [&] { run(world.replica.lifecycle.extend(world.tenant, made.id, 901)); };
+  const auto beyond = [&] {
+    run(Extending(world.replica.lifecycle).extend(world.tenant, made.id, 901));
+  };
   EXPECT_EQ(code_of(beyond), ErrorCode::invalid);
 }
 
@@ -193,7 +196,7 @@ TEST(Lifecycle, AnExtendThatComesTooLateTellsTheState) {
   const SandboxRecord made = world.create();
   world.sql("UPDATE sandbox SET state = 'stopping' RETURNING id");
   try {
-    run(world.replica.lifecycle.extend(world.tenant, made.id, 60));
+    run(Extending(world.replica.lifecycle).extend(world.tenant, made.id, 60));
     ADD_FAILURE() << "extended";
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::conflict);

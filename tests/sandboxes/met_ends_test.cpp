@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
@@ -17,6 +18,7 @@ struct Verbs {
       : lifecycle(replica.lifecycle), order(world.order()), tenant(world.tenant) {}
 
   Lifecycle& lifecycle;
+  Extending extending{lifecycle};
   Pausing pausing{lifecycle};
   Snapshots snapshots{lifecycle};
   CreateOrder order;
@@ -25,7 +27,7 @@ struct Verbs {
   Task<void> ask(std::string verb, SandboxRecord box) {
     if (verb == "pause") co_await pausing.pause(tenant, box.id, Keeps::memory);
     if (verb == "resume") co_await pausing.resume(tenant, box.id);
-    if (verb == "extend") co_await lifecycle.extend(tenant, box.id, box.ttl_seconds);
+    if (verb == "extend") co_await extending.extend(tenant, box.id, box.ttl_seconds);
     if (verb == "snapshot") co_await snapshots.take(tenant, box.id, "", Keeps::disk);
     if (verb == "fork") co_await snapshots.fork(box, order, 1);
     if (verb == "refresh") check_running((co_await lifecycle.refresh(tenant, box.id))->record);

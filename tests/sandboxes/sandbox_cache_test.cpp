@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "gateway/core/notifications.hpp"
+#include "gateway/sandboxes/extending.hpp"
 #include "tests/sandboxes/world.hpp"
 #include "tests/support/eventually.hpp"
 
@@ -67,7 +68,7 @@ TEST(SandboxCache, KeepsWhatItHoldsWhenToldOfThatVeryChange) {
   }));
   uint64_t misses = cache.misses();
   for (int i = 1; i <= 20; ++i) {
-    run(world.replica.lifecycle.extend(world.tenant, made.id, 100 + i));
+    run(Extending(world.replica.lifecycle).extend(world.tenant, made.id, 100 + i));
     ASSERT_TRUE(eventually([&] { return told >= i; }));
     const auto known = run(world.replica.lifecycle.get(world.tenant, made.id));
     EXPECT_EQ(known->record.ttl_seconds, 100 + i);

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
@@ -123,11 +124,12 @@ TEST_F(WaitingWorld, AnExtendWaitsForAPauseUnderWay) {
     const SandboxRecord box = world.create();
     turn(box, before);
     asio::thread_pool pool(1);
-    auto extending = asio::co_spawn(pool, world.replica.lifecycle.extend(world.tenant, box.id, 100),
-                                    asio::use_future);
-    EXPECT_EQ(extending.wait_for(milliseconds(200)), std::future_status::timeout) << before;
+    Extending extending(world.replica.lifecycle);
+    auto extended =
+        asio::co_spawn(pool, extending.extend(world.tenant, box.id, 100), asio::use_future);
+    EXPECT_EQ(extended.wait_for(milliseconds(200)), std::future_status::timeout) << before;
     turn(box, after);
-    EXPECT_EQ(to_string(extending.get().state), after);
+    EXPECT_EQ(to_string(extended.get().state), after);
     EXPECT_EQ(world.row(box.id).ttl_seconds, 100);
     pool.join();
   }
