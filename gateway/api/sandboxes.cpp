@@ -9,6 +9,7 @@
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/profile_channel.hpp"
 

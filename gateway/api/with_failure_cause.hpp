@@ -6,8 +6,8 @@
 namespace sandgate::api {
 
 // Awaits the answer of a route below /v1/sandboxes/{id}. A failure is replaced by its cause if the
-// sandbox has ended or was paused (SandboxAccess::translate_failure, a member of `judge`). A
-// `forbidden` from inside the sandbox (file permissions, account) gets the detail "refused_by":
+// sandbox has ended or was paused, by translate_failure() of `judge`, a SandboxAccess or Lifecycle.
+// A `forbidden` from inside the sandbox (file permissions, account) gets the detail "refused_by":
 // "sandbox", which distinguishes it from a key that lacks permission.
 template <class Judge>
 Task<http::Response> with_failure_cause(Judge& judge, const http::Request& request,
@@ -17,7 +17,7 @@ Task<http::Response> with_failure_cause(Judge& judge, const http::Request& reque
   Error failure = std::get<Error>(std::move(outcome));
   const auto id = SandboxId::parse(request.param("id"));
   if (!id || !request.caller.tenant) throw failure;
-  auto judging = judge.translate_failure(*request.caller.tenant, *id, std::move(failure));
+  auto judging = translate_failure(judge, *request.caller.tenant, *id, std::move(failure));
   Error told = co_await std::move(judging);
   if (told.code == ErrorCode::forbidden && !request.caller.suspended)
     told.details["refused_by"] = "sandbox";

@@ -48,6 +48,12 @@ class SandboxAccess {
   virtual Task<void> report_gone(SandboxId id, std::string detail) = 0;
 };
 
+// As the member; a free function, as for a Lifecycle (failure_translation.hpp).
+inline Task<Error> translate_failure(SandboxAccess& access, TenantId tenant, SandboxId id,
+                                     Error failure) {
+  return access.translate_failure(std::move(tenant), std::move(id), std::move(failure));
+}
+
 // Whether the error says that the sandbox has ended, rather than that it is paused.
 inline bool says_ended(const Error& error) {
   const auto state = error.details.find("state");

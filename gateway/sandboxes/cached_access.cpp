@@ -2,6 +2,7 @@
 
 #include "gateway/http/admission.hpp"
 #include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 
 namespace sandgate {
 namespace {
@@ -87,7 +88,8 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
 }
 
 Task<Error> CachedAccess::translate_failure(TenantId tenant, SandboxId id, Error failure) {
-  return lifecycle_.translate_failure(std::move(tenant), std::move(id), std::move(failure));
+  return sandgate::translate_failure(lifecycle_, std::move(tenant), std::move(id),
+                                     std::move(failure));
 }
 
 Task<bool> CachedAccess::is_paused(TenantId tenant, SandboxId id) {

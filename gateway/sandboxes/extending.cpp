@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "providers/fixed_end.hpp"
 
@@ -62,7 +63,7 @@ Task<void> Extending::extend_at_backend(SandboxRecord record, int64_t ttl_second
     if (!refusal || (waits && refusal->code == ErrorCode::invalid)) co_return;
     // So is the time that we add: ask again without it.
     if (refusal->code == ErrorCode::invalid && ttl > least) continue;
-    auto translating = lifecycle_.translate_refusal(record.tenant, record.id, *refusal);
+    auto translating = translate_refusal(lifecycle_, record.tenant, record.id, *refusal);
     Error told = co_await std::move(translating);
     // That code tells of deployments for a create; here only one counts.
     if (told.code == ErrorCode::no_capacity) told.code = ErrorCode::unavailable;

@@ -64,6 +64,10 @@ class Lifecycle {
   Task<void> note_lost_machine(SandboxId id, Time seen);
   // Whether this process is ending the sandbox and has yet to record the end.
   bool is_ending_here(const SandboxId& id) const { return backend_first_ends_.has(id); }
+  // Returns once it is not, or after 5 s.
+  Task<void> wait_for_end_here(SandboxId id) const {
+    return backend_first_ends_.wait_until_over(std::move(id));
+  }
 
   // Null when there is no such sandbox or another tenant owns it; get() throws not_found then.
   Task<CachedSandboxPtr> find(TenantId tenant, SandboxId id);
@@ -100,13 +104,6 @@ class Lifecycle {
 
   // The backend's counters; empty when it has none or does not answer within a second.
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
-
-  // See SandboxAccess::translate_failure().
-  Task<Error> translate_failure(TenantId tenant, SandboxId id, Error failure);
-  // As translate_failure(), for a backend's refusal of an operation on a whole sandbox (pause,
-  // extend, snapshot): not_found becomes the conflict of an ended sandbox, and any other conflict
-  // tells the sandbox's state.
-  Task<Error> translate_refusal(TenantId tenant, SandboxId id, Error failure);
 
   // The deployment that holds the sandbox. Throws Error(unavailable) when it was removed.
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
@@ -155,13 +152,6 @@ class Lifecycle {
   Task<bool> try_write_end(SandboxId id, Time at, Meter::Measured counted,
                            std::shared_ptr<SpeculativeEnd> speculative);
 
-  // After a failure that a death would explain: asks a backend that notices deaths, so that the row
-  // tells of it before the sweep.
-  Task<void> check_for_death(TenantId tenant, SandboxId id);
-  // The row, as `stopped` when this process knows of its end. Empty: not found or unknown.
-  Task<std::optional<SandboxRecord>> as_known(TenantId tenant, SandboxId id);
-  // A conflict when the sandbox has ended and that may explain the failure; else the failure.
-  Task<Error> translate_if_ended(TenantId tenant, SandboxId id, Error failure);
   Task<std::optional<SandboxRecord>> row_or_last_seen(SandboxId id);
   // Asks the backend, where it tells of ends; empty also when it does not answer.
   Task<std::optional<KnownEnd>> known_end(SandboxRecord record);
@@ -190,5 +180,9 @@ class Lifecycle {
 // A backend's end within this time after the end of the charge counts as simultaneous: calls take
 // time, and vendors bill by the second. Between a later end and the charge's lies a loss.
 inline constexpr std::chrono::seconds kEndTolerance{2};
+
+// Reads of a row whose end another replica may be about to write, and the pause between them.
+inline constexpr int kEndLooks = 3;
+inline constexpr std::chrono::milliseconds kEndLookPause{50};
 
 }  // namespace sandgate

@@ -9,17 +9,6 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFindTimeout{5};
-// Reads of a row whose end another replica may be about to write, and the pause between them.
-constexpr int kLooks = 3;
-constexpr std::chrono::milliseconds kLookPause{50};
-
-bool is_ending(SandboxState state) { return state == SandboxState::stopping || is_ended(state); }
-
-// A conflict that does not name the state that causes it.
-bool is_stateless(const Error& error) {
-  return error.code == ErrorCode::conflict && !error.details.contains("state");
-}
-
 }  // namespace
 
 Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
@@ -34,85 +23,6 @@ Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
   if (there && there->state != BackendState::gone) co_return known;
   co_await note_gone(id, "the backend does not know it any more");
   co_return co_await get(tenant, id);
-}
-
-Task<Error> Lifecycle::translate_failure(TenantId tenant, SandboxId id, Error failure) {
-  // No file or process is missing, but all of the sandbox, which is there as far as anybody knows.
-  if (is_agent_missing(failure)) failure = Error(ErrorCode::unavailable, failure.what());
-  const bool broke = failure.code == ErrorCode::unavailable;
-  if (!broke && failure.code != ErrorCode::not_found) {
-    auto translating = translate_if_ended(std::move(tenant), std::move(id), std::move(failure));
-    co_return co_await std::move(translating);
-  }
-  for (int looks = broke ? kLooks : 1; looks > 0; --looks) {
-    co_await check_for_death(tenant, id);
-    auto reading = as_known(tenant, id);
-    const auto known = co_await std::move(reading);
-    if (!known) co_return failure;
-    if (known->state != SandboxState::running) co_return wrong_state(*known);
-    if (looks > 1) co_await sleep_for(kLookPause);
-  }
-  co_return failure;
-}
-
-Task<void> Lifecycle::check_for_death(TenantId tenant, SandboxId id) {
-  auto getting = get(tenant, id);
-  const auto found = co_await attempt(std::move(getting));
-  const auto* known = std::get_if<CachedSandboxPtr>(&found);
-  if (!known) co_return;
-  const SandboxRecord& record = (*known)->record;
-  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  if (!deployment || !deployment->descriptor.reports_final_usage) co_return;
-  auto asking = refresh(std::move(tenant), std::move(id));
-  co_await attempt(std::move(asking));
-}
-
-Task<std::optional<SandboxRecord>> Lifecycle::as_known(TenantId tenant, SandboxId id) {
-  if (parts_.outage && parts_.outage->has(tenant, id)) {
-    const auto seen = parts_.cache.last_seen(id);
-    SandboxRecord record = seen ? seen->record : SandboxRecord();
-    record.ended_reason = parts_.outage->reason_of(id).value_or("");
-    record.state = record.ended_reason == "failed" ? SandboxState::failed : SandboxState::stopped;
-    co_return record;
-  }
-  // Before reading the row, which shows an end that is over by then.
-  const bool ending = backend_first_ends_.has(id);
-  auto getting = get(std::move(tenant), std::move(id));
-  const auto found = co_await attempt(std::move(getting));
-  const auto* known = std::get_if<CachedSandboxPtr>(&found);
-  if (!known) co_return std::nullopt;
-  SandboxRecord record = (*known)->record;
-  if (ending && !is_ending(record.state)) record.state = SandboxState::stopped;
-  co_return record;
-}
-
-Task<Error> Lifecycle::translate_if_ended(TenantId tenant, SandboxId id, Error failure) {
-  const bool may_be_its_end = failure.code == ErrorCode::not_found ||
-                              failure.code == ErrorCode::unavailable || is_stateless(failure);
-  if (!may_be_its_end) co_return failure;
-  auto reading = as_known(std::move(tenant), std::move(id));
-  const auto known = co_await std::move(reading);
-  if (known && is_ending(known->state)) co_return wrong_state(*known);
-  co_return failure;
-}
-
-Task<Error> Lifecycle::translate_refusal(TenantId tenant, SandboxId id, Error failure) {
-  if (failure.code == ErrorCode::not_found) co_await backend_first_ends_.wait_until_over(id);
-  // Another replica may be ending the sandbox and not have written that yet.
-  for (int looks = failure.code == ErrorCode::not_found ? kLooks : 0; looks > 0; --looks) {
-    auto looking = refresh(tenant, id);
-    const auto found = co_await attempt(std::move(looking));
-    const auto* known = std::get_if<CachedSandboxPtr>(&found);
-    if (!known || is_ending((*known)->record.state)) break;
-    co_await sleep_for(kLookPause);
-  }
-  auto translating = translate_if_ended(tenant, id, std::move(failure));
-  Error told = co_await std::move(translating);
-  if (!is_stateless(told)) co_return told;
-  auto reading = as_known(std::move(tenant), std::move(id));
-  const auto known = co_await std::move(reading);
-  if (known) told.details["state"] = to_string(known->state);
-  co_return told;
 }
 
 Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {
@@ -161,7 +71,7 @@ Task<std::optional<Lifecycle::KnownEnd>> Lifecycle::known_end(SandboxRecord reco
 
 Task<std::optional<Lifecycle::Loss>> Lifecycle::note_end(SandboxId id, std::string detail) {
   std::optional<KnownEnd> end;
-  for (int looks = kLooks;; --looks) {
+  for (int looks = kEndLooks;; --looks) {
     auto reading = row_or_last_seen(id);
     const auto record = co_await std::move(reading);
     if (!record) co_return Loss{std::move(detail), std::nullopt};
@@ -177,7 +87,7 @@ Task<std::optional<Lifecycle::Loss>> Lifecycle::note_end(SandboxId id, std::stri
       co_return std::nullopt;
     }
     // Whoever ended it knows the requested time and is about to write it, unless it crashed.
-    co_await sleep_for(kLookPause);
+    co_await sleep_for(kEndLookPause);
   }
 }
 

@@ -204,7 +204,7 @@ bool OutageJournal::says_gone(const SandboxId& sandbox) const {
 }
 
 std::optional<std::string> OutageJournal::reason_of(const SandboxRecord& record) const {
-  const bool is_told = record.state == SandboxState::stopping || is_ended(record.state);
+  const bool is_told = is_ending(record.state);
   return is_told ? std::nullopt : reason_of(record.id);
 }
 

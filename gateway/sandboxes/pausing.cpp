@@ -6,6 +6,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
 #include "gateway/sandboxes/price_scope.hpp"
@@ -264,7 +265,7 @@ Task<Error> Pausing::give_up(SandboxRecord record, Error error) {
   auto writing = certain ? undo(record, error) : end_lease(record.id);
   co_await std::move(writing);
   if (!certain) co_return error;
-  auto translating = lifecycle_.translate_refusal(record.tenant, record.id, std::move(error));
+  auto translating = translate_refusal(lifecycle_, record.tenant, record.id, std::move(error));
   co_return co_await std::move(translating);
 }
 

@@ -71,6 +71,8 @@ bool is_ended(SandboxState state) {
   return state == SandboxState::stopped || state == SandboxState::failed;
 }
 
+bool is_ending(SandboxState state) { return state == SandboxState::stopping || is_ended(state); }
+
 bool is_settled(SandboxState state) {
   return state == SandboxState::running || state == SandboxState::paused || is_ended(state);
 }

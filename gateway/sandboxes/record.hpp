@@ -20,6 +20,8 @@ std::string_view to_string(SandboxState state);
 std::optional<SandboxState> sandbox_state_from(std::string_view text);
 // Whether the state is final.
 bool is_ended(SandboxState state);
+// Whether the state is final, or `stopping` and so about to be.
+bool is_ending(SandboxState state);
 // Whether no transition is under way; only such states are cached.
 bool is_settled(SandboxState state);
 

@@ -8,6 +8,7 @@
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/idempotency_effect.hpp"
@@ -42,7 +43,7 @@ Task<BackendSnapshot> make_on_backend(Lifecycle& lifecycle, DeploymentPtr deploy
     certain ? snapshot_rows::erase(tx, id) : snapshot_rows::give_up(tx, id, kCopyLease);
   };
   co_await attempt(database.run(std::move(forget)));
-  auto translating = lifecycle.translate_refusal(wanted.tenant, wanted.sandbox, error);
+  auto translating = translate_refusal(lifecycle, wanted.tenant, wanted.sandbox, error);
   const Error told = co_await std::move(translating);
   throw told;
 }

@@ -8,9 +8,8 @@ namespace sandgate::api {
 namespace {
 
 // Takes every failure for what it says.
-struct Believer {
-  Task<Error> translate_failure(TenantId, SandboxId, Error failure) { co_return failure; }
-};
+struct Believer {};
+Task<Error> translate_failure(Believer&, TenantId, SandboxId, Error failure) { co_return failure; }
 
 Task<http::Response> fails(ErrorCode code) {
   throw Error(code, "no");

@@ -4,6 +4,7 @@
 
 #include "billing/metered_rows.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/store.hpp"
 #include "tests/sandboxes/counting_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
@@ -183,8 +184,8 @@ TEST(BackendFirstEnds, WhoMeetsOneUnderWayIsToldOfTheEnd) {
     std::optional<ErrorCode> code;
     auto translate = [&]() -> Task<void> {
       const Error failure = Error::not_found("sandbox", box.backend_id);
-      code =
-          (co_await world.replica.lifecycle.translate_failure(world.tenant, box.id, failure)).code;
+      auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, failure);
+      code = (co_await std::move(translating)).code;
     };
     run(translate());
     return code;

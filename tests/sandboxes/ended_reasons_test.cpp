@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/sandboxes/budget_enforcer.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "tests/sandboxes/outage_world.hpp"
 #include "tests/sandboxes/pausing_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
@@ -102,7 +103,7 @@ TEST(EndedReasons, AnEndThatOnlyTheJournalKnowsHasOneToo) {
   const auto told = [&](const SandboxRecord& box) {
     const Error gone(ErrorCode::not_found, "the backend has no such sandbox");
     auto translate = [&]() -> Task<std::optional<Error>> {
-      auto translating = world.lifecycle->translate_failure(world.tenant, box.id, gone);
+      auto translating = translate_failure(*world.lifecycle, world.tenant, box.id, gone);
       co_return co_await std::move(translating);
     };
     return run(translate()).value();

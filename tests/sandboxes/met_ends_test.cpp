@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/sandboxes/extending.hpp"
+#include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "tests/sandboxes/world.hpp"
@@ -185,7 +186,7 @@ TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
   const SandboxRecord box = world.create_earlier();
   const auto translated = [&]() -> Task<std::optional<Error>> {
     const Error broke(ErrorCode::unavailable, "the connection broke");
-    auto translating = world.replica.lifecycle.translate_failure(world.tenant, box.id, broke);
+    auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, broke);
     co_return co_await std::move(translating);
   };
   EXPECT_EQ(run(translated())->code, ErrorCode::unavailable) << "the control";
@@ -200,7 +201,7 @@ TEST(MetEnds, AnAgentThatIsNotThereIsNoMissingFile) {
   const SandboxRecord box = world.create_earlier();
   const auto translated = [&]() -> Task<std::optional<Error>> {
     const Error missing = agent_missing("the agent is not there");
-    auto translating = world.replica.lifecycle.translate_failure(world.tenant, box.id, missing);
+    auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, missing);
     co_return co_await std::move(translating);
   };
   const auto there = run(translated());
