@@ -148,7 +148,7 @@ void Sandboxes::render(MetricText& out) const {
   out.gauge("sandgate_port_connections_waiting", "Idle connections kept to servers in sandboxes.",
             app_pool.waiting());
   out.counter("sandgate_creates_without_price_total", "Creates on a backend without a price.",
-              lifecycle.unpriced());
+              lifecycle.unpriced().creates());
   out.counter("sandgate_losses_total", "Sandboxes whose cost, or a part of it, nobody pays.",
               lifecycle.losses().booked());
   out.gauge("sandgate_outage_journal_records",

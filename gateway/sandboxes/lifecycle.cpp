@@ -19,7 +19,6 @@ constexpr size_t kKillsAtOnce = 64;
 // is back within seconds.
 constexpr std::chrono::seconds kKillPauseHere{2}, kKillPauseElsewhere{60};
 constexpr std::chrono::seconds kReadingTimeout{1};
-constexpr std::chrono::seconds kLogUnpricedEvery{60};
 constexpr std::chrono::seconds kSettleTimeout{25};
 constexpr int kDecideTries = 2;  // deployments may change concurrently
 
@@ -55,27 +54,10 @@ Decision Lifecycle::explain(const CreateOrder& order) const {
                 std::move(candidates));
 }
 
-// A run without a price is not charged. The operator should learn of it, but not for every create.
-void Lifecycle::warn_of_unpriced(const Decision& decision) {
-  for (const Candidate& candidate : decision.candidates) {
-    if (candidate.price_per_hour || !candidate.deployment->enabled) continue;
-    ++unpriced_;
-    const auto now = std::chrono::steady_clock::now().time_since_epoch();
-    const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now).count();
-    const int64_t told = unpriced_logged_;
-    if (seconds - told < kLogUnpricedEvery.count() && told != 0) return;
-    unpriced_logged_ = seconds;
-    log::error("no price is known for a deployment", {{"deployment", candidate.deployment->name},
-                                                      {"provider", candidate.deployment->provider},
-                                                      {"refused", parts_.price_required}});
-    return;
-  }
-}
-
 Task<SandboxRecord> Lifecycle::create(CreateOrder order) {
   for (int tries = kDecideTries;; --tries) {
     Decision decision = explain(order);
-    warn_of_unpriced(decision);
+    unpriced_log_.record(decision, parts_.price_required);
     if (decision.eligible() == 0) throw refusal_log_.record(order, nothing_eligible(decision));
     auto creation = std::make_shared<Creation>(parts_, std::move(order), std::move(decision));
     auto work = [creation]() -> Task<SandboxRecord> { return creation->run(); };

@@ -1,5 +1,4 @@
 #pragma once
-#include <atomic>
 #include <string>
 
 #include "billing/losses.hpp"
@@ -10,6 +9,7 @@
 #include "gateway/sandboxes/speculative_end.hpp"
 #include "gateway/sandboxes/store.hpp"
 #include "gateway/sandboxes/transition_poller.hpp"
+#include "gateway/sandboxes/unpriced_log.hpp"
 
 namespace sandgate {
 
@@ -111,8 +111,7 @@ class Lifecycle {
   const Parts& parts() const { return parts_; }
   Losses& losses() { return losses_; }
   const Losses& losses() const { return losses_; }
-  // Number of creates that had an enabled candidate of unknown price, whether or not refused.
-  uint64_t unpriced() const { return unpriced_; }
+  const UnpricedLog& unpriced() const { return unpriced_log_; }
 
   TransitionPoller& transitions() { return transitions_; }
 
@@ -166,13 +165,10 @@ class Lifecycle {
   Task<std::optional<Loss>> note_end(SandboxId id, std::string detail);
   Task<void> note_loss(SandboxId id, Loss loss);
 
-  void warn_of_unpriced(const Decision& decision);
-
   Parts parts_;
   Losses losses_;
   RefusalLog refusal_log_;
-  std::atomic<uint64_t> unpriced_{0};
-  std::atomic<int64_t> unpriced_logged_{0};  // steady clock, in seconds
+  UnpricedLog unpriced_log_;
   TransitionPoller transitions_{parts_.cache, parts_.executor};
   BackendFirstEnds backend_first_ends_;
 };
