@@ -7,7 +7,7 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMostPassed = 8, kLongestInstallation = 64;
+constexpr size_t kMaxPassed = 8, kLongestInstallation = 64;
 constexpr std::string_view kComma = ", ";
 
 bool is_installation(std::string_view text) {
@@ -41,8 +41,8 @@ void check_can_forward(const ForwardingPath& path, std::string_view installation
     throw Error(
         ErrorCode::unsupported,
         "this create has been here before: one of the deployments leads back to this gateway");
-  if (path.size() >= kMostPassed)
-    throw Error(ErrorCode::unsupported, "this create came through " + std::to_string(kMostPassed) +
+  if (path.size() >= kMaxPassed)
+    throw Error(ErrorCode::unsupported, "this create came through " + std::to_string(kMaxPassed) +
                                             " gateways, which is the most");
 }
 

@@ -5,9 +5,9 @@
 namespace sandgate {
 namespace {
 
-constexpr int kMostLevels = 64;
+constexpr int kMaxLevels = 64;
 
-// Whether brackets outside of strings are nested deeper than kMostLevels. Right for JSON, and for
+// Whether brackets outside of strings are nested deeper than kMaxLevels. Right for JSON, and for
 // all text up to the place at which it stops being JSON.
 bool is_too_deep(std::string_view text) {
   int level = 0;
@@ -18,7 +18,7 @@ bool is_too_deep(std::string_view text) {
       ++at;
     else if (c == '"')
       is_quoted = !is_quoted;
-    else if (!is_quoted && (c == '[' || c == '{') && ++level > kMostLevels)
+    else if (!is_quoted && (c == '[' || c == '{') && ++level > kMaxLevels)
       return true;
     else if (!is_quoted && (c == ']' || c == '}'))
       --level;

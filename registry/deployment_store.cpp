@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr Quota kDeployments{"deployments", "SELECT count(*) FROM deployment WHERE tenant = $1",
-                             DeploymentStore::kMostPerTenant};
+                             DeploymentStore::kMaxPerTenant};
 
 constexpr char kDeploymentColumns[] =
     "tenant, name, provider, settings, credentials, enabled, weight, version, created_at, "

@@ -51,7 +51,7 @@ inline constexpr char kDeploymentsChannel[] = "deployments";
 // Deployments in PostgreSQL. The cipher seals credentials under "deployment/<owner>/<name>".
 class DeploymentStore {
  public:
-  static constexpr int64_t kMostPerTenant = 50;  // each is listed, measured and polled for ever
+  static constexpr int64_t kMaxPerTenant = 50;  // each is listed, measured and polled for ever
 
   // Called in the transaction that removes a deployment or changes its provider. Throws to refuse
   // where its sandboxes would become unreachable.
@@ -62,7 +62,7 @@ class DeploymentStore {
 
   // Creates or replaces a deployment. `check` sees the whole row, kept credentials included, before
   // it is written, and may throw. Throws Error(conflict) when the name is the operator's and a
-  // tenant takes it, or the other way round, Error(quota_exceeded) beyond kMostPerTenant, and
+  // tenant takes it, or the other way round, Error(quota_exceeded) beyond kMaxPerTenant, and
   // Error(invalid) when the credentials to keep are sealed by another master key, or were given for
   // another address.
   Task<DeploymentRow> put(DeploymentDraft draft, std::function<void(const DeploymentRow&)> check,

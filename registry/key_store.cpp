@@ -12,11 +12,11 @@ namespace {
 constexpr Quota kLiveKeys{"keys that are valid",
                           "SELECT count(*) FROM api_key WHERE tenant = $1 AND revoked_at IS NULL"
                           " AND (expires_at IS NULL OR expires_at > now())",
-                          KeyStore::kMostPerTenant};
+                          KeyStore::kMaxPerTenant};
 constexpr Quota kSecretsOfKey{"secrets of a key at once: older ones are in their grace",
                               "SELECT count(*) FROM api_key_secret WHERE key = $1"
                               " AND (valid_until IS NULL OR valid_until > now())",
-                              KeyStore::kMostSecrets};
+                              KeyStore::kMaxSecrets};
 constexpr char kKeyColumns[] =
     "api_key.id, api_key.tenant, api_key.name, role, api_key.created_at, expires_at, revoked_at ";
 

@@ -47,8 +47,8 @@ bool may_grant(std::string_view own, std::string_view other);
 // API keys and the hashes of their secrets in PostgreSQL; secrets themselves are not stored.
 class KeyStore {
  public:
-  static constexpr int64_t kMostPerTenant = 1000;  // keys neither revoked nor expired
-  static constexpr int64_t kMostSecrets = 16;  // of one key, including those in a grace period
+  static constexpr int64_t kMaxPerTenant = 1000;  // keys neither revoked nor expired
+  static constexpr int64_t kMaxSecrets = 16;  // of one key, including those in a grace period
 
   explicit KeyStore(Database& database) : database_(database) {}
 
@@ -61,7 +61,7 @@ class KeyStore {
 
   // Creates a key with its first secret. The role is "operator" if and only if `tenant` is empty.
   // Throws Error(not_found) for an unknown tenant and Error(quota_exceeded) when it has
-  // kMostPerTenant keys.
+  // kMaxPerTenant keys.
   Task<NewApiKey> create(std::optional<TenantId> tenant, std::string name, std::string role,
                          std::optional<Time> expires_at, Actor actor);
   // Keys of one tenant, or of all when empty, revoked ones included, oldest first and after
@@ -72,7 +72,7 @@ class KeyStore {
 
   // Adds a new secret to a key; the old ones end after `grace` at the latest. Throws
   // Error(not_found), Error(conflict) for a revoked key, and Error(quota_exceeded) when it has
-  // kMostSecrets.
+  // kMaxSecrets.
   Task<NewApiKey> rotate(KeyId id, std::chrono::seconds grace, Actor actor);
   // Ends all secrets of a key now. Idempotent. Throws Error(not_found).
   Task<void> revoke(KeyId id, Actor actor);

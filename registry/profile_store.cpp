@@ -10,7 +10,7 @@ namespace {
 // `latest > 0` leaves out the row that publish() has just made for its first version.
 constexpr Quota kProfiles{"profiles, archived ones included",
                           "SELECT count(*) FROM profile WHERE tenant = $1 AND latest > 0",
-                          ProfileStore::kMostPerTenant};
+                          ProfileStore::kMaxPerTenant};
 
 struct Change {
   std::string action;
@@ -64,9 +64,9 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
     if (owner && head.latest == 0) check_quota(tx, kProfiles, owner->value);
     const auto same = same_version(tx, head, channel, content_hash(profile));
     const bool changed = !same;
-    if (changed && head.latest >= kMostVersions)
+    if (changed && head.latest >= kMaxVersions)
       throw Error(ErrorCode::quota_exceeded,
-                  "at most " + std::to_string(kMostVersions) + " versions of a profile");
+                  "at most " + std::to_string(kMaxVersions) + " versions of a profile");
     if (changed) profile_rows::add_version(tx, head, profile, actor.key_id);
     const int64_t version = same.value_or(head.latest + 1);
     if (!channel.empty()) profile_rows::set_channel(tx, head.id, channel, {.version = version});

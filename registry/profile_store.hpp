@@ -47,13 +47,13 @@ std::string profile_topic(const std::optional<TenantId>& owner, std::string_view
 class ProfileStore {
  public:
   // Counts archived profiles, because their versions stay.
-  static constexpr int64_t kMostPerTenant = 1000, kMostVersions = 10'000;
+  static constexpr int64_t kMaxPerTenant = 1000, kMaxVersions = 10'000;
 
   explicit ProfileStore(Database& database) : database_(database) {}
 
   // Creates a version, unless the one that `channel` points at or the newest has the same content,
   // and points `channel` at it (empty: none), which ends a canary and a shadow there. Throws
-  // Error(quota_exceeded) beyond kMostPerTenant profiles or kMostVersions.
+  // Error(quota_exceeded) beyond kMaxPerTenant profiles or kMaxVersions.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
   // Points a channel at versions. Throws Error(invalid) for versions that do not exist.

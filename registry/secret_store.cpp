@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kPlaceholderBytes = 20;
 constexpr Quota kSecrets{"secrets", "SELECT count(*) FROM secret WHERE tenant = $1",
-                         SecretStore::kMostPerTenant};
+                         SecretStore::kMaxPerTenant};
 
 std::string secret_context(const std::string& tenant, const std::string& name) {
   return "secret/" + tenant + "/" + name;

@@ -23,7 +23,7 @@ struct SecretRow {
 // Secrets in PostgreSQL. The cipher seals their values under "secret/<tenant>/<name>".
 class SecretStore {
  public:
-  static constexpr int64_t kMostPerTenant = 1000;
+  static constexpr int64_t kMaxPerTenant = 1000;
 
   SecretStore(Database& database, const Cipher& cipher) : database_(database), cipher_(cipher) {}
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::chrono::hours kDefaultSpan{24};
 constexpr int kPage = 200;
-constexpr size_t kMostRequests = 10'000;
+constexpr size_t kMaxRequests = 10'000;
 constexpr std::chrono::seconds kReadingTimeout{20}, kSimulationRetry{2};
 
 struct Simulation {
@@ -55,7 +55,7 @@ Error under_way() {
 // Returns false if there are more requests than are replayed.
 Task<bool> replay_all(Database& database, asio::thread_pool& thread,
                       sandbox_rows::RecordedSpan span, std::shared_ptr<Replay> replay) {
-  while (replay->report().requests < kMostRequests) {
+  while (replay->report().requests < kMaxRequests) {
     auto read = [span](pqxx::work& tx) {
       return std::make_shared<const std::vector<RecordedRequest>>(
           sandbox_rows::recorded(tx, span, kPage));

@@ -12,7 +12,7 @@
 namespace sandgate::api {
 namespace {
 
-constexpr int64_t kMostCopies = 100;
+constexpr int64_t kMaxCopies = 100;
 
 SnapshotId snapshot_id_of(const http::Request& request) {
   return path_id<SnapshotId>(request, "snapshot");
@@ -146,7 +146,7 @@ Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
   const Json body = request.json();
   DocumentReader reader(body);
   reader.require("count");
-  const auto count = reader.integer("count", 1, kMostCopies);
+  const auto count = reader.integer("count", 1, kMaxCopies);
   reader.finish_or_throw();
   Json items = co_await copies_of_earlier(request, static_cast<size_t>(*count));
   if (!items.empty()) co_return http::Response::json(201, {{"items", std::move(items)}});

@@ -17,7 +17,7 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr double kMostSeconds = 7 * 24 * 3600;
+constexpr double kMaxSeconds = 7 * 24 * 3600;
 
 struct ExecOptions {
   std::vector<std::string> command;
@@ -42,7 +42,7 @@ Json ExecOptions::body() const {
 // Also refuses what is no number at all, as nan.
 std::string positive(const std::string& text) {
   double value = 0;
-  return CLI::detail::lexical_cast(text, value) && value > 0 && value <= kMostSeconds
+  return CLI::detail::lexical_cast(text, value) && value > 0 && value <= kMaxSeconds
              ? ""
              : "must be more than 0 and at most a week in seconds, not '" + text + "'";
 }

@@ -11,7 +11,7 @@
 namespace sandgate::cli {
 namespace {
 
-constexpr size_t kMostBytes = 1 << 20, kReadBytes = 64 << 10;
+constexpr size_t kMaxBytes = 1 << 20, kReadBytes = 64 << 10;
 constexpr int kGatherMs = 5;  // so that a fast writer's pipe does not become a request per 64 KiB
 constexpr int kUsualWaitMs = 500;
 
@@ -101,7 +101,7 @@ bool StdinForwarder::wait(int milliseconds) const {
 
 std::optional<std::string> StdinForwarder::next_piece() {
   std::string piece;
-  while (!ended_ && piece.size() < kMostBytes && wait(piece.empty() ? -1 : kGatherMs)) {
+  while (!ended_ && piece.size() < kMaxBytes && wait(piece.empty() ? -1 : kGatherMs)) {
     const size_t before = piece.size();
     piece.resize(before + kReadBytes);
     const ssize_t got = ::read(STDIN_FILENO, piece.data() + before, kReadBytes);

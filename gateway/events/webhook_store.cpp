@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr Quota kWebhooks{"webhooks", "SELECT count(*) FROM webhook WHERE tenant = $1",
-                          WebhookStore::kMostPerTenant};
+                          WebhookStore::kMaxPerTenant};
 
 constexpr char kWebhookColumns[] =
     "tenant, name, url, to_json(types) AS types, created_at, updated_at, last_success_at,"

@@ -25,12 +25,12 @@ std::string webhook_vault_context(const std::string& tenant, const std::string& 
 // Webhooks in PostgreSQL, with sealed secrets. Removing one deletes its pending deliveries.
 class WebhookStore {
  public:
-  static constexpr int64_t kMostPerTenant = 20;
+  static constexpr int64_t kMaxPerTenant = 20;
 
   WebhookStore(Database& database, const Cipher& cipher) : database_(database), cipher_(cipher) {}
 
   // Creates or replaces a webhook and enables it. Throws Error(invalid) when a new webhook has no
-  // secret, and Error(quota_exceeded) when the owner has kMostPerTenant already.
+  // secret, and Error(quota_exceeded) when the owner has kMaxPerTenant already.
   Task<Webhook> put(WebhookDraft draft, Actor actor);
   // Throws Error(not_found).
   Task<void> remove(std::optional<TenantId> tenant, std::string name, Actor actor);

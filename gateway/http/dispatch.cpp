@@ -22,7 +22,7 @@ Error too_large(size_t limit) {
 }
 
 // An object without members says nothing, and some clients send it with every request.
-constexpr size_t kMostOfNothing = 64;  // "{}" and white space
+constexpr size_t kMaxOfNothing = 64;  // "{}" and white space
 
 Error takes_no_body() {
   return Error::invalid("", "this request takes no body but an object without members");
@@ -53,12 +53,12 @@ Task<std::string> read_whole(IncomingBody& body, size_t limit,
 
 // Reads a body that must say nothing: an object without members, or no bytes at all.
 Task<void> read_nothing(IncomingBody& body) {
-  if (body.length().value_or(0) > kMostOfNothing) throw takes_no_body();
-  std::array<char, kMostOfNothing + 1> text;
+  if (body.length().value_or(0) > kMaxOfNothing) throw takes_no_body();
+  std::array<char, kMaxOfNothing + 1> text;
   size_t size = 0;
   while (const size_t bytes = co_await body.read(std::span(text).subspan(size))) size += bytes;
   if (size == 0) co_return;
-  if (size > kMostOfNothing) throw takes_no_body();
+  if (size > kMaxOfNothing) throw takes_no_body();
   const Json said = Json::parse(text.begin(), text.begin() + size, nullptr,
                                 /*allow_exceptions=*/false);
   if (!said.is_object() || !said.empty()) throw takes_no_body();

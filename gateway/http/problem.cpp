@@ -7,7 +7,7 @@
 namespace sandgate::http {
 namespace {
 
-constexpr size_t kMostFields = 100;  // a reader needs no more
+constexpr size_t kMaxFields = 100;  // a reader needs no more
 
 // Every rate_limited answer says when to come back, also one of a backend that did not say.
 constexpr std::chrono::milliseconds kSomeWait{1000};
@@ -71,7 +71,7 @@ Json problem_document(const Error& error, int status, std::string_view request_i
   if (!error.fields.empty()) {
     Json& fields = document["fields"] = Json::array();
     for (const FieldProblem& field :
-         std::span(error.fields).first(std::min(error.fields.size(), kMostFields)))
+         std::span(error.fields).first(std::min(error.fields.size(), kMaxFields)))
       fields.push_back({{"path", field.path}, {"message", field.message}});
   }
   return document;

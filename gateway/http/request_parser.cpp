@@ -35,7 +35,7 @@ Method method_from(beast_http::verb verb) {
 }
 
 constexpr size_t kLongestMethod = 32;
-constexpr int kMostEmptyLines = 8;  // before the request line; some clients send them
+constexpr int kMaxEmptyLines = 8;  // before the request line; some clients send them
 std::string_view standard(boost::beast::string_view text) { return {text.data(), text.size()}; }
 
 }  // namespace
@@ -68,7 +68,7 @@ size_t RequestParser::parse_head(std::string_view bytes) {
   error_code failure;
   size_t used = 0;
   if (head_bytes_ == 0) {
-    for (; bytes.substr(used).starts_with("\r\n") && empty_lines_ < kMostEmptyLines; used += 2)
+    for (; bytes.substr(used).starts_with("\r\n") && empty_lines_ < kMaxEmptyLines; used += 2)
       ++empty_lines_;
     if (bytes.size() == used || bytes.substr(used) == "\r") return used;
   }

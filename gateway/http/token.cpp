@@ -8,7 +8,7 @@ namespace sandgate::http {
 namespace {
 
 constexpr size_t kMaxTraceState = 512;
-constexpr size_t kMostPortBytes = 6;  // ":65535"
+constexpr size_t kMaxPortBytes = 6;  // ":65535"
 
 bool is_alphanumeric(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
@@ -47,7 +47,7 @@ bool is_host(std::string_view text) {
     return false;
   }
   const std::string_view port = text.substr(end);
-  return port.empty() || (port.front() == ':' && port.size() <= kMostPortBytes &&
+  return port.empty() || (port.front() == ':' && port.size() <= kMaxPortBytes &&
                           port.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 

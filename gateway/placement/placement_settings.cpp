@@ -4,7 +4,7 @@ namespace sandgate {
 namespace {
 
 constexpr int64_t kShortestAttempt = 100, kLongestAttempt = 600'000;
-constexpr int64_t kMostCreates = 10'000;
+constexpr int64_t kMaxCreates = 10'000;
 constexpr const char* kDeadline = "attempt_deadline_ms";
 constexpr const char* kPerMinute = "creates_per_minute";
 constexpr const char* kAtOnce = "creates_at_once";
@@ -16,8 +16,8 @@ PlacementSettings read_placement_settings(const Json& settings, Problems& proble
   PlacementSettings result;
   if (const auto deadline = reader.integer(kDeadline, kShortestAttempt, kLongestAttempt))
     result.attempt_deadline = std::chrono::milliseconds(*deadline);
-  result.account = {.creates_per_minute = reader.integer(kPerMinute, 1, kMostCreates).value_or(0),
-                    .creates_at_once = reader.integer(kAtOnce, 1, kMostCreates).value_or(0)};
+  result.account = {.creates_per_minute = reader.integer(kPerMinute, 1, kMaxCreates).value_or(0),
+                    .creates_at_once = reader.integer(kAtOnce, 1, kMaxCreates).value_or(0)};
   return result;
 }
 

@@ -10,7 +10,7 @@ namespace sandgate::ports {
 namespace {
 
 constexpr std::chrono::seconds kDialLimit{10};
-constexpr int kMostInterim = 16;  // 1xx responses before the final one
+constexpr int kMaxInterim = 16;  // 1xx responses before the final one
 // An idle connection may be closed by the program at any time, so a request that must not be sent
 // twice takes only a recently used one.
 constexpr std::chrono::milliseconds kYoung{1000};
@@ -145,7 +145,7 @@ Task<bool> Relay::read_head() {
 Task<Relay::Ending> Relay::answer() {
   int interim = -1;
   do {
-    if (++interim > kMostInterim)
+    if (++interim > kMaxInterim)
       throw Error(ErrorCode::unavailable,
                   "the program in the sandbox sent too many interim responses");
     const bool read = co_await read_head();

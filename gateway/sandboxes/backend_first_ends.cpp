@@ -8,7 +8,7 @@ namespace {
 
 constexpr std::chrono::seconds kFinishTimeout{5};
 constexpr std::chrono::milliseconds kEndPollPause{10};
-constexpr int kMostEndPolls = 500;
+constexpr int kMaxEndPolls = 500;
 
 }  // namespace
 
@@ -48,7 +48,7 @@ bool BackendFirstEnds::is_only_one() const {
 }
 
 Task<void> BackendFirstEnds::wait_until_over(SandboxId id) const {
-  for (int looks = 0; looks < kMostEndPolls && has(id); ++looks) co_await sleep_for(kEndPollPause);
+  for (int looks = 0; looks < kMaxEndPolls && has(id); ++looks) co_await sleep_for(kEndPollPause);
 }
 
 }  // namespace sandgate

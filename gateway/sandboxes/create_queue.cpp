@@ -38,7 +38,7 @@ std::optional<CreateQueue::Admission> CreateQueue::admit(const TenantId& tenant,
   Tenant& one = tenants_[tenant.value];
   if (one.admitted < most) return Admission{token_of(tenant), one.admitted++ > 0};
   Line& line = step == Step::finish ? one.finishing : one.beginning;
-  if (line.size() >= kMostWaiting) throw too_many_creates();
+  if (line.size() >= kMaxWaiting) throw too_many_creates();
   line.push_back(waiter);
   return std::nullopt;
 }

@@ -17,7 +17,7 @@ namespace sandgate {
 // hold all connections meanwhile. Thread-safe.
 class CreateQueue : public std::enable_shared_from_this<CreateQueue> {
  public:
-  static constexpr size_t kMostWaiting = 1024;  // of a tenant, at each step
+  static constexpr size_t kMaxWaiting = 1024;  // of a tenant, at each step
   static constexpr std::chrono::seconds kTimeout{5};
 
   // Of a create: who finishes, with a sandbox made, goes before those who begin.
@@ -27,7 +27,7 @@ class CreateQueue : public std::enable_shared_from_this<CreateQueue> {
     bool is_crowded = false;  // others of the tenant were admitted already
   };
   // Waits until fewer than `most` of the tenant are admitted. Throws Error(unavailable) when
-  // kMostWaiting wait already, and after kTimeout.
+  // kMaxWaiting wait already, and after kTimeout.
   Task<Admission> enter(TenantId tenant, Step step, size_t most);
 
  private:

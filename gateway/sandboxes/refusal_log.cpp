@@ -5,14 +5,14 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMostReasons = 20;
+constexpr size_t kMaxReasons = 20;
 
 // As in the answer: "local: image_not_mapped".
 std::vector<std::string> reasons_in(const Error& refusal) {
   std::vector<std::string> reasons;
   if (!refusal.details.is_object()) return reasons;
   for (const Json& candidate : refusal.details.value("candidates", Json::array())) {
-    if (reasons.size() == kMostReasons) break;
+    if (reasons.size() == kMaxReasons) break;
     std::string line = candidate.value("deployment", "") + ":";
     for (const Json& reason : candidate.value("rejected_because", Json::array()))
       line += " " + reason.get<std::string>();

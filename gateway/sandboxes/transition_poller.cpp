@@ -6,7 +6,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::milliseconds kPollPause{20};
-constexpr int kMostPolls = 250;
+constexpr int kMaxPolls = 250;
 
 }  // namespace
 
@@ -47,7 +47,7 @@ bool TransitionPoller::is_marked(const SandboxId& id) {
 }
 
 Task<void> TransitionPoller::wait_until_unmarked(SandboxId id) {
-  for (int polls = 0; polls < kMostPolls && is_marked(id); ++polls) co_await sleep_for(kPollPause);
+  for (int polls = 0; polls < kMaxPolls && is_marked(id); ++polls) co_await sleep_for(kPollPause);
 }
 
 Task<void> TransitionPoller::carry_out(std::shared_ptr<Poll> poll, SandboxId id) {

@@ -19,7 +19,7 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMostWords = 2048;
+constexpr size_t kMaxWords = 2048;
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> list;
@@ -112,7 +112,7 @@ bool replace_settings(int file, const std::string& settings) {
 
 std::string exit_reason(int settings) {
   if (settings < 0) return "";
-  std::array<char, kMostWords> buffer;
+  std::array<char, kMaxWords> buffer;
   const ssize_t got = pread(settings, buffer.data(), buffer.size(), 0);
   std::string words(buffer.data(), static_cast<size_t>(std::max<ssize_t>(got, 0)));
   // The child never read its settings, so the file holds no message.

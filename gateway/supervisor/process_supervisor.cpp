@@ -16,10 +16,10 @@ namespace {
 using std::chrono::steady_clock;
 
 constexpr std::chrono::milliseconds kFirstPause{100};
-constexpr int kMostDoublings = 5;  // at most 3.2 s between starts
+constexpr int kMaxDoublings = 5;  // at most 3.2 s between starts
 constexpr std::chrono::seconds kStable{10};
 constexpr std::chrono::milliseconds kTakenSoon{50};  // how soon a child usually reads its settings
-constexpr int kMostExits = 8;  // of a child that was never stable; takes about twenty seconds
+constexpr int kMaxExits = 8;  // of a child that was never stable; takes about twenty seconds
 
 int signal_descriptor() {
   sigset_t set;
@@ -39,7 +39,7 @@ void ProcessSupervisor::add(ChildSpec spec, std::chrono::seconds stop_timeout) {
 }
 
 void ProcessSupervisor::schedule_restart(Child& child, int failures) {
-  child.failures = std::min(failures, kMostDoublings);
+  child.failures = std::min(failures, kMaxDoublings);
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
 }
 
@@ -53,7 +53,7 @@ void ProcessSupervisor::start_due() {
     } catch (const Error& error) {
       // Processes or descriptors are exhausted; the running children must continue.
       log::error("not started", {{"process", child.spec.name}, {"reason", error.what()}});
-      if (!child.stable && ++child.exits >= kMostExits) throw;
+      if (!child.stable && ++child.exits >= kMaxExits) throw;
       schedule_restart(child, child.failures + 1);
       continue;
     }
@@ -79,7 +79,7 @@ void ProcessSupervisor::ended(Child& child, int status) {
 std::optional<std::string> ProcessSupervisor::fatal_reason(Child& child, int status) {
   if (child.stable || !WIFEXITED(status) || WEXITSTATUS(status) == 0) return std::nullopt;
   ++child.exits;
-  if (WEXITSTATUS(status) != kCannotStart && child.exits < kMostExits) return std::nullopt;
+  if (WEXITSTATUS(status) != kCannotStart && child.exits < kMaxExits) return std::nullopt;
   const std::string words = exit_reason(child.settings);
   if (!words.empty()) return words;
   return "'" + child.spec.name + "' cannot start: its own words are above";

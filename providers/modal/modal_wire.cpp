@@ -307,7 +307,7 @@ std::string to_snapshot(std::string_view task, std::string_view snapshot_id, boo
 }
 
 Error read_status(std::string_view provider, const grpc::Status& status) {
-  constexpr float kMostSeconds = 3600;
+  constexpr float kMaxSeconds = 3600;
   Error error = grpc::error_of(provider, status);
   try {
     for (const Message& detail : Message(status.details).messages(3)) {
@@ -315,7 +315,7 @@ Error read_status(std::string_view provider, const grpc::Status& status) {
       const float seconds = Message(detail.bytes(2)).real32(1);
       if (std::isfinite(seconds))
         error.retry_after =
-            std::chrono::milliseconds(std::lround(std::clamp(seconds, 0.0F, kMostSeconds) * 1000));
+            std::chrono::milliseconds(std::lround(std::clamp(seconds, 0.0F, kMaxSeconds) * 1000));
     }
   } catch (const Error&) {
     // The status stands even if its details are malformed.

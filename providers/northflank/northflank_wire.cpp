@@ -40,11 +40,11 @@ const Plan* plan_named(std::string_view id) {
 }
 
 // The vendor's range for an expiry, in seconds.
-constexpr int64_t kLeastExpiry = 300, kMostExpiry = 604'800;
+constexpr int64_t kMinExpiry = 300, kMaxExpiry = 604'800;
 // Precedes the gateway's id in the description.
 constexpr std::string_view kWhoseService = "Sandgate ";
 // The longest wait that is passed on, in seconds.
-constexpr int64_t kMostWait = 3600;
+constexpr int64_t kMaxWait = 3600;
 
 Json message_of(const char* type, Json data) { return {{"type", type}, {"data", std::move(data)}}; }
 
@@ -88,7 +88,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules) {
       {"billing", {{"deploymentPlan", rules.plan.empty() ? to_plan(spec.resources) : rules.plan}}},
       {"deployment", std::move(deployment)},
       {"runtimeEnvironment", spec.env},
-      {"createOptions", {{"expiryTime", std::clamp(life, kLeastExpiry, kMostExpiry)}}}};
+      {"createOptions", {{"expiryTime", std::clamp(life, kMinExpiry, kMaxExpiry)}}}};
   if (!spec.installation.empty())
     body["description"] = std::string(kWhoseService) + spec.installation;
   return body;
@@ -189,7 +189,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   const auto [end, failure] =
       std::from_chars(reset->data(), reset->data() + reset->size(), seconds);
   if (failure == std::errc() && end == reset->data() + reset->size())
-    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMostWait));
+    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxWait));
   return error;
 }
 

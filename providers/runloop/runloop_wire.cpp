@@ -6,7 +6,7 @@ namespace {
 int64_t even(int64_t value) { return value + value % 2; }
 
 constexpr int64_t kHalfACore = 500, kMibPerGb = 1024;
-constexpr int64_t kLeastGbPerCore = 2, kMostGbPerCore = 8;
+constexpr int64_t kMinGbPerCore = 2, kMaxGbPerCore = 8;
 
 Json to_size(const Resources& size) {
   const bool half = size.milli_vcpu == kHalfACore;
@@ -23,12 +23,12 @@ Resources granted(const Resources& asked) {
   const int64_t memory = asked_gb <= 1 ? 1 : even(asked_gb);
   // As many half cores as the processors need, and as the memory needs.
   const int64_t halves =
-      std::max(in_units(asked.milli_vcpu, kHalfACore), in_units(memory, kMostGbPerCore / 2));
+      std::max(in_units(asked.milli_vcpu, kHalfACore), in_units(memory, kMaxGbPerCore / 2));
   const int64_t cores = halves <= 2 ? 1 : even(in_units(halves, 2));
   const bool half = halves <= 1;
   Resources size = asked;
   size.milli_vcpu = half ? kHalfACore : cores * 1000;
-  size.memory_mib = std::max(half ? 1 : kLeastGbPerCore * cores, memory) * kMibPerGb;
+  size.memory_mib = std::max(half ? 1 : kMinGbPerCore * cores, memory) * kMibPerGb;
   size.disk_gib = std::max<int64_t>(2, even(asked.disk_gib));
   return size;
 }

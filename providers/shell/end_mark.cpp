@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr char kMarkBegins = '\x1e';
-constexpr size_t kMostDigits = 4;
+constexpr size_t kMaxDigits = 4;
 
 // Returns the length of the longest suffix of `text` that is a prefix of `start`.
 size_t overlap(std::string_view text, std::string_view start) {
@@ -38,7 +38,7 @@ std::string EndMark::add(std::string_view bytes) {
   }
   const size_t number = at + start_.size();
   const size_t end = held_.find(';', number);
-  if (end == std::string::npos && held_.size() <= number + kMostDigits) {
+  if (end == std::string::npos && held_.size() <= number + kMaxDigits) {
     std::string output = held_.substr(0, at);
     held_.erase(0, at);
     return output;

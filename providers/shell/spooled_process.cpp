@@ -8,7 +8,7 @@ namespace sandgate {
 namespace {
 
 // Each fetch waits five seconds, so a launch may take about half a minute.
-constexpr int kMostMissed = 6;
+constexpr int kMaxMissed = 6;
 constexpr std::chrono::milliseconds kFetchAgain{1000};
 
 Command named_command(Command command) {
@@ -43,7 +43,7 @@ Task<void> SpooledProcess::fetch() {
   retries_.succeeded();
   auto& fetched = std::get<shell::Fetched>(outcome);
   seen_ = seen_ || fetched.known;
-  if (!fetched.known && (seen_ || ++missed_ > kMostMissed))
+  if (!fetched.known && (seen_ || ++missed_ > kMaxMissed))
     throw Error(ErrorCode::unavailable, "the process was lost");
   out_ += fetched.out.size();
   err_ += fetched.err.size();

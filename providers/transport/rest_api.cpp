@@ -14,7 +14,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kLoggedBody = 500;
-constexpr size_t kLongestCode = 64, kMostCodes = 8;
+constexpr size_t kLongestCode = 64, kMaxCodes = 8;
 constexpr int kCodeDepth = 4;
 constexpr std::string_view kCodeNames[] = {"code", "type", "reason", "error_code", "error"};
 constexpr size_t kMaxErrorBody = 64 << 10;
@@ -82,7 +82,7 @@ bool is_code(const std::string& text) {
 void collect_codes(const Json& document, int depth, std::vector<std::string>& codes) {
   if (depth == 0 || !document.is_structured()) return;
   for (const auto& [name, value] : document.items()) {
-    if (codes.size() >= kMostCodes) return;
+    if (codes.size() >= kMaxCodes) return;
     const bool named =
         std::find(std::begin(kCodeNames), std::end(kCodeNames), name) != std::end(kCodeNames);
     if (named && value.is_string() && is_code(value.get_ref<const std::string&>()))

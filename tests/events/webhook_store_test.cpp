@@ -81,7 +81,7 @@ TEST_F(WebhookStoreTest, ListsByNameInPages) {
 }
 
 TEST_F(WebhookStoreTest, ATenantHasSoManyAndNoMore) {
-  for (int i = 0; i < WebhookStore::kMostPerTenant; ++i)
+  for (int i = 0; i < WebhookStore::kMaxPerTenant; ++i)
     run(store.put(draft("w" + std::to_string(i)), kOwner));
   EXPECT_EQ(code_of(store.put(draft("more"), kOwner)), ErrorCode::quota_exceeded);
   run(store.put(draft("w0"), kOwner));

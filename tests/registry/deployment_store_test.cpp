@@ -128,8 +128,7 @@ TEST_F(DeploymentStoreTest, ATenantHasSoManyAtMost) {
     one.name = "d" + std::to_string(number);
     return one;
   };
-  for (int i = 0; i < DeploymentStore::kMostPerTenant; ++i)
-    run(store.put(named(i), accept, kActor));
+  for (int i = 0; i < DeploymentStore::kMaxPerTenant; ++i) run(store.put(named(i), accept, kActor));
   EXPECT_EQ(code_of(store.put(named(99), accept, kActor)), ErrorCode::quota_exceeded);
   run(store.put(named(0), accept, kActor));
   run(store.put(draft(std::nullopt, "a"), accept, kActor));

@@ -47,7 +47,7 @@ TEST_F(KeyStoreTest, ATenantHasSoManyThatAreValid) {
     tx.exec_params(
         "INSERT INTO api_key (id, tenant, name, role) SELECT 'ky' || lpad(n::text, 24, '0'), $1,"
         " 'k', 'viewer' FROM generate_series(1, $2) AS n",
-        tenant.value, KeyStore::kMostPerTenant);
+        tenant.value, KeyStore::kMaxPerTenant);
   };
   run(database->run(fill));
   const auto create = [this](std::optional<TenantId> owner, const char* role) {
@@ -61,7 +61,7 @@ TEST_F(KeyStoreTest, ATenantHasSoManyThatAreValid) {
 
 TEST_F(KeyStoreTest, AKeyHasSoManySecretsAtOnce) {
   const KeyId id = run(keys.create(tenant, "k", "viewer", std::nullopt, kActor)).key.id;
-  for (int i = 1; i < KeyStore::kMostSecrets; ++i) run(keys.rotate(id, 1h, kActor));
+  for (int i = 1; i < KeyStore::kMaxSecrets; ++i) run(keys.rotate(id, 1h, kActor));
   EXPECT_EQ(code_of(keys.rotate(id, 1h, kActor)), ErrorCode::quota_exceeded);
   // Without a grace the older ones are over.
   run(keys.rotate(id, 0s, kActor));

@@ -97,9 +97,9 @@ TEST_F(ProfileStoreTest, ATenantHasSoManyAndEachSoManyVersions) {
     tx.exec_params(
         "INSERT INTO profile (tenant, name, latest) SELECT $1, 'p' || n, 1"
         " FROM generate_series(2, $2) AS n",
-        tenant.value, ProfileStore::kMostPerTenant);
+        tenant.value, ProfileStore::kMaxPerTenant);
     tx.exec_params("UPDATE profile SET latest = $2 WHERE tenant = $1 AND name = 'python'",
-                   tenant.value, ProfileStore::kMostVersions - 1);
+                   tenant.value, ProfileStore::kMaxVersions - 1);
   };
   run(database->run(fill));
   const auto refused = [this](int64_t ttl, const char* name) {

@@ -83,7 +83,7 @@ TEST(CreateQueue, WhoHasASandboxGoesFirst) {
 
 TEST(CreateQueue, IsBounded) {
   Queue queue;
-  for (size_t i = 0; i < CreateQueue::kMostWaiting + 3; ++i)
+  for (size_t i = 0; i < CreateQueue::kMaxWaiting + 3; ++i)
     queue.enter(std::to_string(i), queue.one);
   EXPECT_EQ(queue.refused, std::vector{ErrorCode::unavailable});
   queue.enter("x", queue.other);

@@ -18,8 +18,8 @@ namespace {
 // Default timeouts in seconds of the older and the newer version of the API, where the profile
 // allows so much: who names no time must not be told that it is too long.
 constexpr int64_t kOldTimeout = 15, kTimeout = 300;
-constexpr int64_t kMostRefresh = 3600, kLeastRefresh = 15;
-constexpr int64_t kMostForks = 100;
+constexpr int64_t kMaxRefresh = 3600, kMinRefresh = 15;
+constexpr int64_t kMaxForks = 100;
 constexpr std::chrono::seconds kSlack{1};  // by which an end may differ from what was asked for
 
 bool is_new(const http::Request& request) { return request.path.starts_with("/e2b/v2/"); }
@@ -180,7 +180,7 @@ Task<http::Response> Control::set_timeout(http::Request& request) {
 
 Task<http::Response> Control::refresh(http::Request& request) {
   const auto asked = seconds_of(body_of(request), "duration", 0);
-  const int64_t seconds = std::clamp(asked.value_or(0), kLeastRefresh, kMostRefresh);
+  const int64_t seconds = std::clamp(asked.value_or(0), kMinRefresh, kMaxRefresh);
   co_await check_awake(request);
   co_await extend(request, seconds, /*only_longer=*/true);
   co_return http::Response::empty(204);
@@ -264,7 +264,7 @@ Task<http::Response> Control::fork(http::Request& request) {
   const Json body = body_of(request);
   DocumentReader reader(body);
   const auto asked = reader.integer("timeout", 1, kMaxSeconds);
-  const int64_t count = reader.integer("count", 1, kMostForks).value_or(1);
+  const int64_t count = reader.integer("count", 1, kMaxForks).value_or(1);
   reader.finish_or_throw();
   const SandboxRecord source = co_await shown(request);
   const int64_t seconds = asked.value_or(std::min(kTimeout, source.max_ttl_seconds));

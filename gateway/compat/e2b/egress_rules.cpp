@@ -6,7 +6,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr std::string_view kAllTraffic = "0.0.0.0/0";
-constexpr size_t kMostRules = 256;
+constexpr size_t kMaxRules = 256;
 constexpr TextRule kHost{1, 255};
 
 using Texts = std::vector<std::string>;
@@ -33,8 +33,8 @@ bool is_unset(const Json* value) {
 }
 
 Json egress_rules_from(ObjectReader& reader, std::optional<bool> internet) {
-  const auto allowed = reader.texts("allowOut", kMostRules, kHost).value_or(Texts());
-  const auto denied = reader.texts("denyOut", kMostRules, kHost).value_or(Texts());
+  const auto allowed = reader.texts("allowOut", kMaxRules, kHost).value_or(Texts());
+  const auto denied = reader.texts("denyOut", kMaxRules, kHost).value_or(Texts());
   for (size_t i = 0; i < denied.size(); ++i)
     if (denied[i] != kAllTraffic)
       reader.item_problem("denyOut", i, "can only be 0.0.0.0/0 here, which is all traffic");

@@ -9,8 +9,8 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr int64_t kMostDepth = 64;
-constexpr size_t kMostEntries = 10'000;  // per answer
+constexpr int64_t kMaxDepth = 64;
+constexpr size_t kMaxEntries = 10'000;  // per answer
 
 const SandboxId& sandbox_of(const http::Request& request) { return *request.caller.sandbox; }
 
@@ -86,11 +86,11 @@ Task<http::Response> Filesystem::list(http::Request& request) {
   const Json message = message_of(request);
   const std::string path = place_member(message);
   const int64_t depth = std::max<int64_t>(1, number_of(message, "depth"));
-  if (depth > kMostDepth) throw Error::invalid("/depth", "must be at most 64");
+  if (depth > kMaxDepth) throw Error::invalid("/depth", "must be at most 64");
   const OpenSandbox box = co_await open(request, Verb::files);
   const auto entries =
       co_await box.provider->list_files(box.backend_id, path, static_cast<int>(depth));
-  if (entries.size() > kMostEntries)
+  if (entries.size() > kMaxEntries)
     throw Error(ErrorCode::too_large, "more than 10000 entries: list a smaller depth");
   Json items = Json::array();
   const auto ends = co_await link_targets(box, entries);

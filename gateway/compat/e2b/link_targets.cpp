@@ -5,7 +5,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr int kMostSteps = 8;  // from link to link
+constexpr int kMaxSteps = 8;  // from link to link
 constexpr size_t kLinksAtOnce = 8;
 
 bool is_link(const FileEntry& entry) { return entry.type == FileType::symlink && entry.target; }
@@ -23,7 +23,7 @@ bool leads_nowhere(const Error& error) {
 
 Task<LinkTarget> end_of(OpenSandbox box, FileEntry link) {
   LinkTarget nowhere{.path = link.path, .type = FileType::other, .mode = 0};
-  for (int step = 0; step < kMostSteps; ++step) {
+  for (int step = 0; step < kMaxSteps; ++step) {
     auto looking = box.provider->stat(box.backend_id, next_path(link));
     auto outcome = co_await attempt(std::move(looking));
     const auto* error = std::get_if<Error>(&outcome);
@@ -42,7 +42,7 @@ Task<std::vector<std::optional<LinkTarget>>> link_targets(const OpenSandbox& box
                                                           const std::vector<FileEntry>& entries) {
   std::vector<std::optional<LinkTarget>> ends(entries.size());
   std::vector<size_t> links;
-  for (size_t i = 0; i < entries.size() && links.size() < kMostLinks; ++i)
+  for (size_t i = 0; i < entries.size() && links.size() < kMaxLinks; ++i)
     if (is_link(entries[i])) links.push_back(i);
   std::optional<Error> failure;
   auto follow_one = [&](size_t i) -> Task<void> {

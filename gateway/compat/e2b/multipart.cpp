@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kLongestBoundary = 70;  // RFC 2046, 5.1.1
 constexpr size_t kLongestHead = 16 << 10;
 constexpr size_t kReadAhead = 64 << 10;
-constexpr size_t kMostPartsRead = 2000;  // of any name
+constexpr size_t kMaxPartsRead = 2000;  // of any name
 constexpr std::string_view kSpecials = "()<>@,;:\\\"/[]?=";
 constexpr std::string_view kDisposition = "content-disposition:";
 
@@ -125,7 +125,7 @@ Task<std::optional<std::string>> MultipartReader::read_head() {
 }
 
 Task<std::optional<MultipartReader::Part>> MultipartReader::next() {
-  if (++parts_ > kMostPartsRead) throw malformed("has too many parts");
+  if (++parts_ > kMaxPartsRead) throw malformed("has too many parts");
   dropped_.resize(kReadAhead);
   for (size_t count = 1; count > 0;) count = co_await read(dropped_);
   if (ended_) co_return std::nullopt;

@@ -15,7 +15,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr TextRule kArgument{0, api::kMaxArgumentBytes};
-constexpr size_t kMostArguments = 4096, kMostVariables = 1024;
+constexpr size_t kMaxArguments = 4096, kMaxVariables = 1024;
 constexpr size_t kIdDigits = 24;
 
 Json wrapped(const char* kind, Json event) { return {{"event", {{kind, std::move(event)}}}}; }
@@ -26,9 +26,9 @@ void read_program(const Json& config, Command& command) {
   reader.require("cmd");
   command.argv = {reader.text("cmd", {1, kArgument.max}).value_or("")};
   for (auto& argument :
-       reader.texts("args", kMostArguments - 1, kArgument).value_or(std::vector<std::string>()))
+       reader.texts("args", kMaxArguments - 1, kArgument).value_or(std::vector<std::string>()))
     command.argv.push_back(std::move(argument));
-  command.env = reader.text_map("envs", kMostVariables, kArgument)
+  command.env = reader.text_map("envs", kMaxVariables, kArgument)
                     .value_or(std::map<std::string, std::string>());
   api::check_env_sizes(command.env, reader.path_of("envs"), problems);
   const auto cwd = reader.text("cwd", {0, 4095});

@@ -7,7 +7,7 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr int64_t kMostItems = 100;
+constexpr int64_t kMaxItems = 100;
 
 // Of cursors: one of a list in the other order would lead astray.
 std::string list_name(bool oldest_first) {
@@ -53,7 +53,7 @@ std::vector<SandboxState> states_from(std::string_view text) {
 }  // namespace
 
 http::Query page_query_of(const http::Query& query) {
-  std::string text = "limit=" + std::to_string(query.integer("limit", 1, kMostItems, kMostItems));
+  std::string text = "limit=" + std::to_string(query.integer("limit", 1, kMaxItems, kMaxItems));
   // Our cursors need no encoding; read_page refuses anything else.
   if (const auto token = query.find("nextToken"); token && !token->empty())
     text += "&cursor=" + *token;

@@ -37,8 +37,8 @@ void insert(pqxx::work& tx, const SessionId& id, const TenantId& tenant, const s
   const auto open = tx.exec_params1(
       "SELECT count(*) FROM (SELECT FROM mcp_session WHERE tenant = $1 AND ended_at IS NULL"
       " LIMIT $2) AS sessions",
-      tenant.value, Sessions::kMostOpen);
-  if (open[0].as<int64_t>() < Sessions::kMostOpen || end_idle(tx, tenant) > 0) {
+      tenant.value, Sessions::kMaxOpen);
+  if (open[0].as<int64_t>() < Sessions::kMaxOpen || end_idle(tx, tenant) > 0) {
     tx.exec_params("INSERT INTO mcp_session (id, tenant, key) VALUES ($1, $2, $3)", id.value,
                    tenant.value, key);
     return;

@@ -28,7 +28,7 @@ class Sessions {
  public:
   // Open sessions per tenant. At the limit, sessions without a sandbox that were idle for ten
   // minutes are ended.
-  static constexpr int64_t kMostOpen = 10'000;
+  static constexpr int64_t kMaxOpen = 10'000;
 
   Sessions(Database& database, Lifecycle& lifecycle) : database_(database), lifecycle_(lifecycle) {}
 

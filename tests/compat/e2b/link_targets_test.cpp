@@ -82,13 +82,13 @@ TEST_F(LinkTargetsTest, AreTheLinksThemselvesWhereThereIsNothing) {
 }
 
 TEST_F(LinkTargetsTest, AreAskedForWithinBounds) {
-  std::vector<FileEntry> many(2 * kMostLinks, link_to("/l", "f"));
+  std::vector<FileEntry> many(2 * kMaxLinks, link_to("/l", "f"));
   tree->files = {{.path = "/f"}};
   const auto ends = ends_of(many);
-  EXPECT_EQ(tree->asked, static_cast<int>(kMostLinks));
-  EXPECT_TRUE(ends[kMostLinks - 1]);
-  EXPECT_FALSE(ends[kMostLinks]);
-  EXPECT_EQ(entry_json(many[kMostLinks], ends[kMostLinks])["type"], "FILE_TYPE_SYMLINK");
+  EXPECT_EQ(tree->asked, static_cast<int>(kMaxLinks));
+  EXPECT_TRUE(ends[kMaxLinks - 1]);
+  EXPECT_FALSE(ends[kMaxLinks]);
+  EXPECT_EQ(entry_json(many[kMaxLinks], ends[kMaxLinks])["type"], "FILE_TYPE_SYMLINK");
 }
 
 TEST_F(LinkTargetsTest, OfAPathAreWhatIsThere) {

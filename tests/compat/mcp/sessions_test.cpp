@@ -138,7 +138,7 @@ TEST_F(McpSessionsTest, AreForgottenWhenNothingIsLeftOfThem) {
 TEST_F(McpSessionsTest, AreNotWithoutNumber) {
   world.sql("INSERT INTO mcp_session (id, tenant, key) SELECT 'ms' || lpad(n::text, 24, '0'), '" +
             world.tenant.value + "', '' FROM generate_series(1, " +
-            std::to_string(Sessions::kMostOpen) + ") AS n RETURNING id");
+            std::to_string(Sessions::kMaxOpen) + ") AS n RETURNING id");
   EXPECT_EQ(code_of([&] { open(); }), ErrorCode::quota_exceeded);
 }
 
