@@ -17,6 +17,11 @@ namespace {
 
 // A lower bound: the kernel's struct file alone takes about 200 bytes.
 constexpr int64_t kLeastBytesOfAFile = 128;
+// Of its kernel stack.
+constexpr int64_t kLeastBytesOfAThread = 16384;
+// A closed connection stays for the sake of bytes that its peer has no room for; both take a page.
+constexpr int64_t kLeastBytesOfAnOrphan = 4096;
+constexpr int64_t kMostThreads = 4'194'304;  // as many as there may be process numbers
 
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream in(path);
@@ -99,7 +104,14 @@ std::vector<KernelLimit> kernel_limits(const std::string& proc) {
           limit("process numbers", "kernel.pid_max", 1'000'000, "4194304"),
           limit("terminals", "kernel.pty.max", 65'536, "1048576"),
           limit("TCP buffers", "net.ipv4.tcp_mem", calm, buffers, why_kept(options, "nosocket")),
-          limit("UDP buffers", "net.ipv4.udp_mem", calm, buffers, why_kept(options, "nosocket"))};
+          limit("UDP buffers", "net.ipv4.udp_mem", calm, buffers, why_kept(options, "nosocket")),
+          limit("threads", "kernel.threads-max",
+                std::min(bytes_of_memory() / kLeastBytesOfAThread, kMostThreads),
+                std::to_string(kMostThreads)),
+          limit("closed connections", "net.ipv4.tcp_max_orphans",
+                std::min<int64_t>(bytes_of_memory() / kLeastBytesOfAnOrphan,
+                                  std::numeric_limits<int>::max()),
+                std::to_string(std::numeric_limits<int>::max()), why_kept(options, "nosocket"))};
 }
 
 void raise_kernel_limits() {

@@ -7,8 +7,9 @@
 namespace sandgate {
 
 // A machine-wide kernel limit that no control group divides among sandboxes: open files, process
-// numbers, terminals, buffers of sockets. Each sandbox has limits of its own (memory, which also
-// bounds open files; processes; terminals), so the machine's limits may be as high as possible.
+// numbers, threads, terminals, buffers of sockets, connections that were closed before their peer
+// took everything. Each sandbox has limits of its own (memory, which also bounds open files and
+// sockets; processes; terminals), so the machine's limits may be as high as possible.
 // When they are low, a few sandboxes can exhaust them for all others, the gateway and the host.
 class KernelLimit {
  public:

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -26,6 +27,8 @@ struct Machine {
     std::filesystem::create_directories(proc() + "/sys/net/ipv4");
     for (const char* name : {"tcp_mem", "udp_mem"})
       std::ofstream(proc() + "/sys/net/ipv4/" + name) << "300\t400\t600\n";
+    std::ofstream(proc() + "/sys/net/ipv4/tcp_max_orphans") << "16384\n";
+    std::ofstream(proc() + "/sys/kernel/threads-max") << "31000\n";
     std::ofstream(proc() + "/cmdline") << options << "\n";
   }
   std::string proc() const { return directory.path(); }
@@ -39,8 +42,8 @@ struct Machine {
     std::ifstream(proc() + "/sys/kernel/pty/max") >> terminals;
     return files + " " + pids + " " + terminals;
   }
-  std::vector<int64_t> buffers(const std::string& name) const {
-    std::ifstream in(proc() + "/sys/net/ipv4/" + name);
+  std::vector<int64_t> numbers(const std::string& sysctl) const {
+    std::ifstream in(proc() + "/sys/" + sysctl);
     return {std::istream_iterator<int64_t>(in), {}};
   }
   std::vector<ProbeResult> probe() const {
@@ -78,7 +81,7 @@ TEST(KernelLimits, OfSocketsAreSharesOfTheMemory) {
   machine.raise();
   const int64_t pages = sysconf(_SC_PHYS_PAGES);
   for (const char* name : {"tcp_mem", "udp_mem"}) {
-    const std::vector<int64_t> now = machine.buffers(name);
+    const std::vector<int64_t> now = machine.numbers("net/ipv4/" + std::string(name));
     ASSERT_EQ(now.size(), 3U) << name;
     EXPECT_EQ(now[0], pages / 4) << name;
     EXPECT_EQ(now[1], pages / 3) << name;
@@ -88,10 +91,20 @@ TEST(KernelLimits, OfSocketsAreSharesOfTheMemory) {
             std::string::npos);
 }
 
+// Beyond them nobody can start a thread, and every connection that is closed is reset instead.
+TEST(KernelLimits, OfThreadsAndClosedConnectionsAreBeyondWhatFitsIntoMemory) {
+  const Machine machine("2466177", "32768", "4096");
+  machine.raise();
+  const int64_t bytes = sysconf(_SC_PHYS_PAGES) * sysconf(_SC_PAGESIZE);
+  EXPECT_GE(machine.numbers("kernel/threads-max").front(), std::min(bytes / 16384, 4'194'304L));
+  EXPECT_GE(machine.numbers("net/ipv4/tcp_max_orphans").front(), bytes / 4096);
+}
+
 TEST(KernelLimits, OfSocketsStayWhereMemoryDoesNotCountThem) {
   const Machine machine("2466177", "32768", "4096", "cgroup.memory=nosocket");
   machine.raise();
-  EXPECT_EQ(machine.buffers("tcp_mem"), (std::vector<int64_t>{300, 400, 600}));
+  EXPECT_EQ(machine.numbers("net/ipv4/tcp_max_orphans"), std::vector<int64_t>{16384});
+  EXPECT_EQ(machine.numbers("net/ipv4/tcp_mem"), (std::vector<int64_t>{300, 400, 600}));
 }
 
 TEST(KernelLimits, OfFilesStayWhereMemoryDoesNotCountThem) {
