@@ -243,10 +243,12 @@ void refuse_memberships(Filter& filter) {
 
 // What switches something in the kernel of the whole machine. The first UDP socket with such an
 // option makes it rewrite its code, for which it interrupts every processor, and the end of the
-// last one does so again. The answer is that of a kernel without these options.
+// last one does so again; the first delay of what a TCP socket sends switches it until the machine
+// is booted again. The answer is that of a kernel without these options.
 void refuse_switches(Filter& filter) {
-  constexpr int kEncapsulation = 100, kMergedReceive = 104, kCoreScheduling = 62;
+  constexpr int kEncapsulation = 100, kMergedReceive = 104, kSendDelay = 37, kCoreScheduling = 62;
   answer_options(filter, ENOPROTOOPT, IPPROTO_UDP, {kEncapsulation, kMergedReceive});
+  answer_options(filter, ENOPROTOOPT, IPPROTO_TCP, {kSendDelay});
   // With core scheduling a process can keep the other threads of its core idle, which no control
   // group limits.
   filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});

@@ -212,18 +212,20 @@ TEST_F(SeccompTest, NothingOfTheWholeMachineIsSwitched) {
   const std::string attempts =
       "import ctypes, errno, socket\n"
       "libc = ctypes.CDLL(None, use_errno=True)\n"
-      "def ask(family, option):\n"
-      "    with socket.socket(family, socket.SOCK_DGRAM) as one:\n"
-      "        try: one.setsockopt(17, option, 3)\n"
+      "def ask(family, option, kind=socket.SOCK_DGRAM, level=17):\n"
+      "    with socket.socket(family, kind) as one:\n"
+      "        try: one.setsockopt(level, option, 3)\n"
       "        except OSError as error: return errno.errorcode[error.errno]\n"
       "        return 'set'\n"
       "for family in (socket.AF_INET, socket.AF_INET6):\n"
       "    print(ask(family, 100), ask(family, 104), end=' ')\n"
+      "    print(ask(family, 37, socket.SOCK_STREAM, 6), end=' ')\n"
       "libc.prctl(62, 1, 0, 0, 0)\n"
       "print(errno.errorcode.get(ctypes.get_errno(), 'done'))\n";
-  EXPECT_EQ(python(attempts).out, "ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT EPERM\n");
+  EXPECT_EQ(python(attempts).out,
+            "ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT ENOPROTOOPT EPERM\n");
   const std::string open = weak().node().python(weak().without("seccomp"), attempts).out;
-  EXPECT_TRUE(open.starts_with("set set set set ") && !open.ends_with("EPERM\n")) << open;
+  EXPECT_TRUE(open.starts_with("set set set set set set ") && !open.ends_with("EPERM\n")) << open;
 }
 
 // A descriptor is passed on in a control message, which counts as an option.
