@@ -140,8 +140,7 @@ Fd compile_calls(bool debug, bool asks) {
   for (const char* name : kAbsentCalls) filter.add(SCMP_ACT_ERRNO(ENOSYS), name);
   for (const char* name : kIdleCalls) filter.add(SCMP_ACT_ERRNO(0), name);
   for (int number = kFirstNewNumber; number <= kLastNewNumber; ++number) {
-    bool allowed = std::find(std::begin(kAllowedNumbers), std::end(kAllowedNumbers), number) !=
-                   std::end(kAllowedNumbers);
+    bool allowed = std::ranges::find(kAllowedNumbers, number) != std::end(kAllowedNumbers);
     filter.add(allowed ? SCMP_ACT_ALLOW : SCMP_ACT_ERRNO(ENOSYS), number);
   }
   allow_sockets(filter);
@@ -288,11 +287,14 @@ void refuse_requests_of_modules(Filter& filter) {
   refuse(kVlans);
 }
 
-// Memory limits do not cover huge pages.
-void refuse_huge_pages(Filter& filter) {
+// Memory limits do not cover huge pages. Pages that are merged with equal ones of other sandboxes
+// would tell what is in those; the answer is that of a kernel that merges none.
+void refuse_pages_of_the_machine(Filter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "madvise",
+             {SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, MADV_MERGEABLE)});
 }
 
 // A file in memory keeps its access control list of up to 64 KiB in memory that no control group is
@@ -364,9 +366,8 @@ Fd compile_arguments() {
   forbid_bits(filter, "unshare", 0,
               {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
                CLONE_NEWPID, CLONE_NEWNET, CLONE_NEWTIME});
-  for (uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS}) {
+  for (uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS})
     filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
-  }
   refuse_device_nodes(filter);
   refuse_socket_filters(filter);
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
@@ -378,7 +379,7 @@ Fd compile_arguments() {
   refuse_switches(filter);
   refuse_layers_over_tcp(filter);
   refuse_requests_of_modules(filter);
-  refuse_huge_pages(filter);
+  refuse_pages_of_the_machine(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);
   keep_scheduling_of_agent(filter);

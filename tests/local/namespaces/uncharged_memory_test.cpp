@@ -1,5 +1,6 @@
 // Kernel memory that a sandbox could hold although no control group counts it.
 #include <cstdlib>
+#include <filesystem>
 
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/local/namespaces/weak_node.hpp"
@@ -133,6 +134,24 @@ TEST_F(UnchargedMemoryTest, NobodyWaitsForManyDescriptorsAtOnce) {
   const std::string waited = "waited waited waited waited\n";
   EXPECT_EQ(python(attempts).out, waited + "EINVAL EINVAL EINVAL EINVAL\n");
   EXPECT_EQ(unfiltered(attempts), waited + waited) << "the control";
+}
+
+// The kernel remembers something of each page that it may merge, and how long it takes to write to
+// a merged one tells that somebody else has the same contents.
+TEST_F(UnchargedMemoryTest, NoPageIsMergedWithThoseOfOthers) {
+  const std::string attempts =
+      "import ctypes, errno\n"
+      "libc = ctypes.CDLL(None, use_errno=True)\n"
+      "def call(*words): return libc.syscall(*map(ctypes.c_long, words))\n"
+      "libc.syscall.restype = ctypes.c_long\n"
+      "page = call(9, 0, 4096, 3, 0x22, -1, 0)\n"
+      "for advice in (4, 12, 12 | 1 << 40):\n"
+      "    done = call(28, page, 4096, advice)\n"
+      "    print('taken' if done == 0 else errno.errorcode[ctypes.get_errno()])\n";
+  EXPECT_EQ(python(attempts).out, "taken\nEINVAL\nEINVAL\n");
+  if (!std::filesystem::exists("/sys/kernel/mm/ksm"))
+    GTEST_SKIP() << "no control: this kernel merges no pages";
+  EXPECT_EQ(unfiltered(attempts), "taken\ntaken\ntaken\n") << "the control";
 }
 
 // A UDP socket gathers up to 64 KiB before it sends, and keeps that when it is disconnected.
