@@ -1,8 +1,12 @@
 #include "local/namespaces/limits.hpp"
 
+#include <fcntl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
+#include <string>
 
 #include "local/namespaces/step_error.hpp"
 
@@ -16,6 +20,8 @@ void limit(__rlimit_resource resource, rlim_t soft, rlim_t hard, const char* ste
   rlimit wanted{std::min(soft, now.rlim_max), std::min(hard, now.rlim_max)};
   check(setrlimit(resource, &wanted), step);
 }
+
+constexpr const char* kOomScore = "/proc/self/oom_score_adj";
 
 }  // namespace
 
@@ -34,5 +40,15 @@ void apply_rlimits(uint64_t disk_bytes) {
 // with interrupts off. A place for each of 512 threads is enough for programs that signal all of
 // theirs.
 void limit_queued_signals() { limit(RLIMIT_SIGPENDING, 512, 512, "rlimit sigpending"); }
+
+// What a privileged process writes is also the least that its descendants may set. A node may have
+// been started with less than 0, as a service that is to survive, or with more.
+void give_up_being_spared() {
+  int score = 0;
+  std::ifstream(kOomScore) >> score;
+  const std::string text = std::to_string(std::max(score, 0));
+  const Fd file(open(kOomScore, O_WRONLY | O_CLOEXEC));
+  (void)!write(file.get(), text.data(), text.size());  // a node without privileges may not
+}
 
 }  // namespace sandgate

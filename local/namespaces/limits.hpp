@@ -12,4 +12,9 @@ void apply_rlimits(uint64_t disk_bytes);
 // the caller makes afterwards share them; on Linux before 5.14 each has as many. Throws StepError.
 void limit_queued_signals();
 
+// Sees to it that neither this process nor those that come from it have, or can give themselves, a
+// lower OOM score than an ordinary process: whoever is spared when memory is short is so at the
+// cost of the machine. Their least score stays as it is if the caller has no privileges.
+void give_up_being_spared();
+
 }  // namespace sandgate

@@ -13,6 +13,7 @@
 
 #include "local/fd_passing.hpp"
 #include "local/namespaces/launch_spec.hpp"
+#include "local/namespaces/limits.hpp"
 #include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -57,6 +58,7 @@ void report_spawn_failure(const std::vector<Fd>& received, int error_number) {
 
 int run_zygote(char* name, int (*launch)()) {
   prctl(PR_SET_NAME, kZygoteName);
+  give_up_being_spared();
   for (;;) {
     char word[1];
     FdMessage received = receive_with_fds(kZygoteControlFd, word);
