@@ -144,7 +144,6 @@ ImageInfo import_layout(ImageStore& store, const std::string& name, const OciLay
   config.env.try_emplace("PATH", kDefaultPath);
   config.workdir = layout.config().workdir;
   const std::string prepared = run_in_chroot(tree, [&] {
-    umask(022);
     choose_account(layout.config().user, config);
     prepare_tree("", config);
     make_workdir(config);

@@ -44,7 +44,7 @@ void enter_tree(const std::string& tree) {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
   __user_cap_data_struct data[2] = {{kFileCapabilities, kFileCapabilities, 0}, {0, 0, 0}};
   check(syscall(SYS_capset, &header, data), "drop capabilities");
-  umask(0);
+  umask(022);
 }
 
 // Beyond what the process has, which may be much: sanitizers reserve terabytes.

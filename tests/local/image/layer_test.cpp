@@ -1,0 +1,57 @@
+// What layers leave in a tree.
+#include "local/image/layer.hpp"
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "local/fd.hpp"
+#include "local/image/run_in_chroot.hpp"
+#include "tests/local/image/oci_builder.hpp"
+#include "tests/support/run.hpp"
+
+namespace sandgate::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+class LayerTest : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    if (geteuid() != 0) GTEST_SKIP() << "needs root: the root directory is changed to unpack";
+    fs::create_directory(tree());
+  }
+  std::string tree() const { return directory_.path() + "/tree"; }
+  void apply(const std::vector<Member>& members) {
+    const std::string layer = directory_.path() + "/layer";
+    std::ofstream(layer, std::ios::binary) << tar_of(members);
+    const Fd file(open(layer.c_str(), O_RDONLY | O_CLOEXEC));
+    run_in_chroot(tree(), [&] {
+      UnpackBudget budget;
+      apply_layer(file.get(), budget);
+      return std::string();
+    });
+  }
+  unsigned mode(const std::string& path) const {
+    struct stat status {};
+    EXPECT_EQ(lstat((tree() + path).c_str(), &status), 0) << path;
+    return status.st_mode & 07777;
+  }
+
+ private:
+  TempDirectory directory_;
+};
+
+// Many tools write no entries for parents. Who may write there may replace an image's programs.
+TEST_F(LayerTest, DirectoriesWithoutAnEntryAreTheirOwnersAlone) {
+  apply({{"usr/lib/a", Member::file, "a"}, {"srv/in/.wh.none", Member::file, ""}});
+  for (const char* made : {"/usr", "/usr/lib", "/srv", "/srv/in"})
+    EXPECT_EQ(mode(made), 0755u) << made;
+}
+
+}  // namespace
+}  // namespace sandgate::test
