@@ -58,7 +58,7 @@ class Layer {
   void apply(archive_entry* entry) {
     const fs::path path = inner_path(archive_entry_pathname(entry));
     budget_.names -= static_cast<int64_t>(path.native().size());
-    if (--budget_.entries < 0 || budget_.names < 0) refuse(path, "is one too many");
+    count(path);
     // Holes count, because computing the digest reads them, and so does what is read over here.
     take_bytes(archive_entry_size(entry), path);
     if (path == "/") return;
@@ -72,6 +72,9 @@ class Layer {
   }
 
  private:
+  void count(const fs::path& path) {
+    if (--budget_.entries < 0 || budget_.names < 0) refuse(path, "is one too many");
+  }
   void take_bytes(int64_t length, const fs::path& path) {
     if (length < 0 || length > budget_.bytes) refuse(path, "is too large");
     budget_.bytes -= length;
@@ -86,12 +89,19 @@ class Layer {
       remove_old(directory / hidden);
     }
   }
+  // Removes all of it that this layer did not bring.
   void remove_old(const fs::path& path) {
     const std::string below = path.native() + "/";
     const auto next = brought_.lower_bound(below);
     const bool ours =
         brought_.contains(path) || (next != brought_.end() && next->starts_with(below));
-    if (!ours) fs::remove_all(path);
+    if (!ours) {
+      fs::remove_all(path);
+      return;
+    }
+    count(path);  // whiteouts may look at it again and again
+    if (!fs::is_directory(fs::symlink_status(path))) return;
+    for (const auto& entry : fs::directory_iterator(path)) remove_old(entry.path());
   }
 
   // Returns false when no owner and mode are to be set: for hard links and skipped devices.

@@ -9,6 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/error.hpp"
 #include "local/fd.hpp"
 #include "local/image/run_in_chroot.hpp"
 #include "tests/local/image/oci_builder.hpp"
@@ -26,12 +27,12 @@ class LayerTest : public ::testing::Test {
     fs::create_directory(tree());
   }
   std::string tree() const { return directory_.path() + "/tree"; }
-  void apply(const std::vector<Member>& members) {
+  void apply(const std::vector<Member>& members, int64_t entries = 100) {
     const std::string layer = directory_.path() + "/layer";
     std::ofstream(layer, std::ios::binary) << tar_of(members);
     const Fd file(open(layer.c_str(), O_RDONLY | O_CLOEXEC));
     run_in_chroot(tree(), [&] {
-      UnpackBudget budget;
+      UnpackBudget budget{.entries = entries};
       apply_layer(file.get(), budget);
       return std::string();
     });
@@ -51,6 +52,30 @@ TEST_F(LayerTest, DirectoriesWithoutAnEntryAreTheirOwnersAlone) {
   apply({{"usr/lib/a", Member::file, "a"}, {"srv/in/.wh.none", Member::file, ""}});
   for (const char* made : {"/usr", "/usr/lib", "/srv", "/srv/in"})
     EXPECT_EQ(mode(made), 0755u) << made;
+}
+
+// Whiteouts hide what earlier layers have, also where they come last and their own layer has more.
+TEST_F(LayerTest, WhatEarlierLayersHaveIsHiddenInAnyOrder) {
+  apply({{"gone/sub/old", Member::file, "o"},
+         {"cleared/sub/old", Member::file, "o"},
+         {"cleared/link", Member::symlink, "sub"}});
+  apply({{"gone/sub/new", Member::file, "n"},
+         {"gone/empty", Member::directory, "", 0700},
+         {".wh.gone", Member::file, ""},
+         {"cleared/sub/new", Member::file, "n"},
+         {"cleared/.wh..wh..opq", Member::file, ""}});
+  for (const char* kept : {"/gone/sub/new", "/gone/empty", "/cleared/sub/new"})
+    EXPECT_TRUE(fs::exists(tree() + kept)) << kept;
+  for (const char* hidden : {"/gone/sub/old", "/cleared/sub/old", "/cleared/link"})
+    EXPECT_FALSE(fs::exists(fs::symlink_status(tree() + hidden))) << hidden;
+}
+
+TEST_F(LayerTest, WhatWhiteoutsLookAtCounts) {
+  const std::vector<Member> members{{"a", Member::file, ""},
+                                    {".wh..wh..opq", Member::file, ""},
+                                    {".wh..wh..opq", Member::file, ""}};
+  EXPECT_THROW(apply(members, 4), Error);
+  EXPECT_NO_THROW(apply(members, 5));
 }
 
 }  // namespace
