@@ -116,12 +116,13 @@ void make_workdir(ImageConfig& config) {
 
 void unpack_layers(const OciLayout& layout, const std::string& tree,
                    const ImportProgress& progress) {
+  const Unpacker unpacker = geteuid() == 0 ? Unpacker::root : Unpacker::ordinary;
   UnpackBudget budget;
   for (size_t i = 0; i < layout.layers(); ++i) {
     progress("unpacking layer " + std::to_string(i + 1) + " of " + std::to_string(layout.layers()));
     const Fd layer = layout.open_layer(i);
     const std::string left = run_in_chroot(tree, [&] {
-      apply_layer(layer.get(), budget);
+      apply_layer(layer.get(), unpacker, budget);
       return std::to_string(budget.bytes) + " " + std::to_string(budget.entries) + " " +
              std::to_string(budget.names);
     });

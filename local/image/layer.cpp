@@ -53,7 +53,8 @@ fs::path inner_path(const char* raw) {
 
 class Layer {
  public:
-  Layer(archive* in, UnpackBudget& budget) : in_(in), budget_(budget) {}
+  Layer(archive* in, Unpacker unpacker, UnpackBudget& budget)
+      : in_(in), unpacker_(unpacker), budget_(budget) {}
 
   void apply(archive_entry* entry) {
     const fs::path path = inner_path(archive_entry_pathname(entry));
@@ -167,9 +168,14 @@ class Layer {
     if (ftruncate(file.get(), length) != 0) refuse_errno(path);
   }
 
+  mode_t least_mode(unsigned kind) const {
+    if (unpacker_ == Unpacker::root) return 0;
+    return kind == AE_IFDIR ? S_IRWXU : S_IRUSR;
+  }
+
   // The owner first, because changing it clears set-id bits. The image keeps those bits, but all
   // its mounts ignore them (nosuid).
-  static void set_owner_and_mode(archive_entry* entry, const fs::path& path) {
+  void set_owner_and_mode(archive_entry* entry, const fs::path& path) {
     const int64_t uid = archive_entry_uid(entry), gid = archive_entry_gid(entry);
     if (uid < 0 || uid > kMaxId || gid < 0 || gid > kMaxId)
       refuse(path, "has an owner that no sandbox has");
@@ -177,21 +183,23 @@ class Layer {
     if (lchown(path.c_str(), static_cast<uid_t>(uid), static_cast<gid_t>(gid)) != 0 &&
         errno != EINVAL)
       refuse_errno(path);
-    if (archive_entry_filetype(entry) != AE_IFLNK &&
-        chmod(path.c_str(), archive_entry_mode(entry) & 07777) != 0)
+    const auto kind = archive_entry_filetype(entry);
+    if (kind != AE_IFLNK &&
+        chmod(path.c_str(), (archive_entry_mode(entry) & 07777) | least_mode(kind)) != 0)
       refuse_errno(path);
     timespec times[2] = {{0, UTIME_OMIT}, {archive_entry_mtime(entry), 0}};
     utimensat(AT_FDCWD, path.c_str(), times, AT_SYMLINK_NOFOLLOW);
   }
 
-  archive* in_;
+  archive* const in_;
+  const Unpacker unpacker_;
   UnpackBudget& budget_;
   std::set<std::string> brought_;  // a fs::path would take kilobytes
 };
 
 }  // namespace
 
-void apply_layer(int archive_file, UnpackBudget& budget) {
+void apply_layer(int archive_file, Unpacker unpacker, UnpackBudget& budget) {
   setlocale(LC_CTYPE, "C.UTF-8");  // lets libarchive read UTF-8 names; affects this child only
   const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
                                                                   archive_read_free);
@@ -201,7 +209,7 @@ void apply_layer(int archive_file, UnpackBudget& budget) {
   archive_read_support_format_empty(in.get());
   if (archive_read_open_fd(in.get(), archive_file, kReadBytes) != ARCHIVE_OK)
     throw Error(ErrorCode::invalid, "a layer is not an archive");
-  Layer layer(in.get(), budget);
+  Layer layer(in.get(), unpacker, budget);
   for (;;) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(in.get(), &entry);

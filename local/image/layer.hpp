@@ -10,11 +10,16 @@ struct UnpackBudget {
   int64_t names = 256 << 20;  // bytes of all their paths, which are kept in memory
 };
 
+// Who unpacks. All files belong to an ordinary account, and unlike root it needs permission to
+// compute their digest, to run them and to remove them: it may read files and write directories,
+// whatever their modes are in the layer.
+enum class Unpacker { root, ordinary };
+
 // Applies a layer, a tar archive (plain, gzip or zstd), to the file tree at the root directory. To
 // be called inside run_in_chroot(). Whiteouts remove files of earlier layers. Owners and modes are
 // kept, extended attributes are dropped. Devices below /dev are skipped, as sandboxes have their
 // own. Throws Error(invalid) for a damaged layer, names with "..", other devices, hard links to
 // missing files, and a layer that exceeds `budget`.
-void apply_layer(int archive_file, UnpackBudget& budget);
+void apply_layer(int archive_file, Unpacker unpacker, UnpackBudget& budget);
 
 }  // namespace sandgate

@@ -9,9 +9,13 @@ import tarfile
 MANIFEST = "application/vnd.oci.image.manifest.v1+json"
 
 
-def layer(files, mode):
+def layer(files, mode, directories):
     data = io.BytesIO()
     with tarfile.open(fileobj=data, mode="w:gz") as tar:
+        for name, directory_mode in directories.items():
+            entry = tarfile.TarInfo(name)
+            entry.type, entry.mode = tarfile.DIRTYPE, directory_mode
+            tar.addfile(entry)
         for name, text in files.items():
             entry = tarfile.TarInfo(name)
             entry.size, entry.mode = len(text), mode
@@ -20,13 +24,13 @@ def layer(files, mode):
 
 
 class Layout:
-    """An OCI layout in memory: blobs by digest."""
+    """An OCI layout in memory: blobs by digest. `directories` have modes of their own."""
 
-    def __init__(self, files, mode=0o644):
+    def __init__(self, files, mode=0o644, directories=None):
         self.blobs = {}
         config = {"os": "linux", "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "config": {"Env": ["A=1"]},
                   "rootfs": {"type": "layers", "diff_ids": []}}
-        packed = layer(files, mode)
+        packed = layer(files, mode, directories or {})
         config["rootfs"]["diff_ids"].append(
             "sha256:" + hashlib.sha256(gzip.decompress(packed)).hexdigest())
         manifest = {

@@ -113,6 +113,34 @@ def main(home):
     assert os.listdir(home + "/local/images/drafts") == []
 
 
+ACCOUNT = 54321
+
+
+def ordinary(*words):
+    return subprocess.run(words, capture_output=True, text=True, timeout=60, user=ACCOUNT, group=ACCOUNT, extra_groups=[])
+
+
+# Images have files that only root may read, and directories that only root may change.
+def as_an_ordinary_account(home):
+    if ordinary("unshare", "--user", "true").returncode != 0:
+        print("an ordinary account's images are not tried: this kernel gives user namespaces to root only")
+        return
+    os.chmod(home, 0o711)
+    program = shutil.copy(SANDGATE, home)  # it may be built where only root gets to
+    store = home + "/own"
+    os.mkdir(store)
+    os.chown(store, ACCOUNT, ACCOUNT)
+    closed = Layout({"etc/shadow": b"s", "usr/sudo": b"s"}, mode=0, directories={"etc": 0o555, "usr": 0o555})
+    closed.write(home + "/closed")
+    for words in (("import", home + "/closed", "closed"), ("verify", "closed"), ("remove", "closed")):
+        done = ordinary(program, "image", *words, "--set", "home=" + store)
+        assert done.returncode == 0, (words, done)
+    for place in ("trees", "drafts"):
+        assert os.listdir(f"{store}/local/images/{place}") == [], place
+
+
 with tempfile.TemporaryDirectory() as directory:
     main(directory)
+with tempfile.TemporaryDirectory() as directory:
+    as_an_ordinary_account(directory)
 print("ok")

@@ -44,7 +44,7 @@ class ImportLimitsTest : public ::testing::Test {
     Fd file(open(path("layer").c_str(), O_RDONLY | O_CLOEXEC));
     run_in_chroot(path("tree"), [&] {
       UnpackBudget budget{bytes, entries, names};
-      apply_layer(file.get(), budget);
+      apply_layer(file.get(), Unpacker::root, budget);
       return std::string();
     });
   }

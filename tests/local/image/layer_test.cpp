@@ -27,13 +27,14 @@ class LayerTest : public ::testing::Test {
     fs::create_directory(tree());
   }
   std::string tree() const { return directory_.path() + "/tree"; }
-  void apply(const std::vector<Member>& members, int64_t entries = 100) {
+  void apply(const std::vector<Member>& members, int64_t entries = 100,
+             Unpacker unpacker = Unpacker::root) {
     const std::string layer = directory_.path() + "/layer";
     std::ofstream(layer, std::ios::binary) << tar_of(members);
     const Fd file(open(layer.c_str(), O_RDONLY | O_CLOEXEC));
     run_in_chroot(tree(), [&] {
       UnpackBudget budget{.entries = entries};
-      apply_layer(file.get(), budget);
+      apply_layer(file.get(), unpacker, budget);
       return std::string();
     });
   }
@@ -76,6 +77,21 @@ TEST_F(LayerTest, WhatWhiteoutsLookAtCounts) {
                                     {".wh..wh..opq", Member::file, ""}};
   EXPECT_THROW(apply(members, 4), Error);
   EXPECT_NO_THROW(apply(members, 5));
+}
+
+TEST_F(LayerTest, OrdinaryAccountsMayReadAndRemoveWhatTheyUnpack) {
+  const std::vector<Member> members{{"closed", Member::directory, "", 0555},
+                                    {"closed/shadow", Member::file, "s", 0},
+                                    {"closed/sudo", Member::file, "s", 04111, 7, 8},
+                                    {"closed/way", Member::symlink, "shadow"}};
+  apply(members, 100, Unpacker::ordinary);
+  EXPECT_EQ(mode("/closed"), 0755u);
+  EXPECT_EQ(mode("/closed/shadow"), 0400u);
+  EXPECT_EQ(mode("/closed/sudo"), 04511u);
+  apply(members);
+  EXPECT_EQ(mode("/closed"), 0555u);
+  EXPECT_EQ(mode("/closed/shadow"), 0u);
+  EXPECT_EQ(mode("/closed/sudo"), 04111u);
 }
 
 }  // namespace
