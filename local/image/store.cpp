@@ -38,6 +38,29 @@ Error unopened(const std::string& name, int number) {
                "image '" + name + "' cannot be opened: " + std::strerror(number));
 }
 
+// A power cut must not leave a tree under its digest that has not its content.
+void sync_files(const std::string& tree) {
+  const Fd root(open(tree.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!root || syncfs(root.get()) != 0)
+    throw Error(ErrorCode::no_capacity, tree + " cannot be written: is the disk full?");
+}
+
+// While it lives, no other process or thread adds a tree or takes one away.
+class Change {
+ public:
+  explicit Change(const std::string& store)
+      : lock_(open((store + "/trees").c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    while (flock(lock_.get(), LOCK_EX) != 0)
+      if (errno != EINTR) throw Error(ErrorCode::no_capacity, "the image store cannot be locked");
+  }
+  Change(const Change&) = delete;
+  // Explicitly: a process that is being forked may have the descriptor, too.
+  ~Change() { flock(lock_.get(), LOCK_UN); }
+
+ private:
+  const Fd lock_;
+};
+
 }  // namespace
 
 bool is_image_name(std::string_view name) {
@@ -140,22 +163,13 @@ ImageInfo ImageStore::add(ImageInfo info, const std::string& tree) {
   TreeDigest digest = digest_tree(tree);
   info.digest = digest.digest;
   info.size_bytes = digest.size_bytes;
-  std::string place = tree_path(info.digest);
-  // The lease keeps a concurrent collection from removing the tree before it has a name.
-  const bool is_there = fs::exists(place);
-  Fd lease(::open((is_there ? place : tree).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!lease || flock(lease.get(), LOCK_SH | LOCK_NB) != 0)
-    throw Error(ErrorCode::conflict, "the same image is being removed: try again");
-  if (is_there) {
-    fs::remove_all(tree);
-  } else {
-    // A power cut must not leave a tree under its digest that has not its content.
-    if (syncfs(lease.get()) != 0)
-      throw Error(ErrorCode::no_capacity, tree + " cannot be written: is the disk full?");
-    fs::rename(tree, place);
-  }
+  sync_files(tree);
+  const Change change(directory_);
+  const std::string place = tree_path(info.digest);
+  if (!fs::exists(place)) fs::rename(tree, place);
   const std::string description = directory_ + "/names/" + info.name;
-  if (!replace_file(description, to_json(info).dump(2), 0644, Durability::through_power_cuts))
+  if (!sync_directory(directory_ + "/trees") ||
+      !replace_file(description, to_json(info).dump(2), 0644, Durability::through_power_cuts))
     throw Error(ErrorCode::no_capacity, description + " cannot be written: is the disk full?");
   return info;
 }
@@ -165,7 +179,6 @@ void ImageStore::remove(const std::string& name) {
     throw Error::not_found("image", name);
 }
 
-// Renames a tree while holding its lock, so that no one can open it from then on.
 std::vector<std::string> ImageStore::collect(const Users& users) {
   collect_drafts();
   std::vector<std::string> gone;
@@ -174,16 +187,27 @@ std::vector<std::string> ImageStore::collect(const Users& users) {
     const std::string name = entry.path().filename();
     if (!kept) break;
     if (kept->contains(name)) continue;
-    Fd tree(::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    if (!tree || flock(tree.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    kept = kept_trees(users);  // removing the one before may have taken long
-    if (!kept || kept->contains(name)) continue;
     const std::string away = make_draft() + "/tree";
-    fs::rename(entry.path(), away);
+    if (take_away(name, away, users, kept)) gone.push_back("sha256:" + name);
     fs::remove_all(fs::path(away).parent_path());
-    gone.push_back("sha256:" + name);
   }
   return gone;
+}
+
+// Renames a tree while holding its lock, so that no one can open it from then on. The lock is not
+// taken of a tree that got a name meanwhile: who opens it would not wait.
+bool ImageStore::take_away(const std::string& name, const std::string& to, const Users& users,
+                           std::optional<std::set<std::string>>& kept) const {
+  const std::string path = directory_ + "/trees/" + name;
+  const Change change(directory_);
+  kept = kept_trees(users);  // removing the one before may have taken long
+  if (!kept || kept->contains(name)) return false;
+  const Fd tree(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!tree || flock(tree.get(), LOCK_EX | LOCK_NB) != 0) return false;
+  kept = kept_trees(users);  // somebody may have opened it to use it
+  if (!kept || kept->contains(name)) return false;
+  fs::rename(path, to);
+  return true;
 }
 
 std::optional<std::set<std::string>> ImageStore::kept_trees(const Users& users) const {

@@ -48,9 +48,9 @@ class ImageStore {
   OpenImage open(const std::string& name) const;  // throws Error(not_found)
   // Opens the tree of `digest` with the description of image `name`. Throws Error(not_found).
   OpenImage open_version(const std::string& name, const std::string& digest) const;
-  // Moves a finished tree (a directory inside make_draft()) into the store as `info.name`, and sets
-  // digest and size. An older image of that name is replaced; its tree stays until collect().
-  // Throws Error: invalid for the name, conflict, no_capacity; StepError.
+  // Moves a finished tree (a directory inside make_draft()) into the store as `info.name`, unless
+  // the store has the same one, and sets digest and size. An older image of that name is replaced;
+  // its tree stays until collect(). Throws Error: invalid for the name, no_capacity; StepError.
   ImageInfo add(ImageInfo info, const std::string& tree);
   // Removes the name; collect() removes its tree. Throws Error(not_found).
   void remove(const std::string& name);
@@ -73,6 +73,9 @@ class ImageStore {
   std::string tree_path(const std::string& digest) const;
   OpenImage open_tree(ImageInfo info) const;
   void collect_drafts();
+  // Moves a tree to another path and returns true, unless it has to stay. Sets what has to.
+  bool take_away(const std::string& name, const std::string& to, const Users& users,
+                 std::optional<std::set<std::string>>& kept) const;
   // The directory names of trees that must stay; empty: not known.
   std::optional<std::set<std::string>> kept_trees(const Users& users) const;
 

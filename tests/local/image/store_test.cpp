@@ -3,11 +3,20 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <atomic>
+#include <barrier>
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "local/image/draft.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
 namespace {
+
+namespace fs = std::filesystem;
 
 TEST(ImageStoreTest, WithoutDescriptorsNothingIsTakenForMissing) {
   const TempDirectory directory;
@@ -21,6 +30,64 @@ TEST(ImageStoreTest, WithoutDescriptorsNothingIsTakenForMissing) {
   const auto code = read();
   setrlimit(RLIMIT_NOFILE, &before);
   EXPECT_EQ(code, ErrorCode::no_capacity);
+}
+
+class ImageStoreRaceTest : public ::testing::Test {
+ protected:
+  // Adds an image of a file with this text.
+  void add(const std::string& name, const std::string& text) {
+    const Draft draft(store_);
+    fs::create_directory(draft.below("tree"));
+    std::ofstream(draft.below("tree") + "/file") << text;
+    ImageInfo info;
+    info.name = name;
+    store_.add(info, draft.below("tree"));
+  }
+  ImageStore& store() { return store_; }
+  size_t trees() const { return entries("trees"); }
+  size_t drafts() const { return entries("drafts"); }
+
+ private:
+  size_t entries(const std::string& part) const {
+    return static_cast<size_t>(std::distance(fs::directory_iterator(directory_.path() + "/" + part),
+                                             fs::directory_iterator()));
+  }
+
+  const TempDirectory directory_;
+  ImageStore store_{directory_.path()};
+};
+
+TEST_F(ImageStoreRaceTest, ManyMayAddTheSameAtOnce) {
+  constexpr int kThreads = 8;
+  std::barrier start(kThreads);
+  std::atomic<int> failed{0};
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < kThreads; ++i)
+      threads.emplace_back([&] {
+        start.arrive_and_wait();
+        try {
+          add("same", "text");
+        } catch (const std::exception&) {
+          ++failed;
+        }
+      });
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_TRUE(store().verify("same"));
+  EXPECT_EQ(trees(), 1u);
+  EXPECT_EQ(drafts(), 0u);
+}
+
+TEST_F(ImageStoreRaceTest, WhatIsAddedAgainIsNotCollected) {
+  std::jthread collector([&](const std::stop_token& stop) {
+    while (!stop.stop_requested()) store().collect([] { return std::set<std::string>(); });
+  });
+  for (int i = 0; i < 30; ++i) {
+    add("one", "text");
+    EXPECT_TRUE(store().verify("one"));
+    store().remove("one");
+  }
 }
 
 }  // namespace
