@@ -132,7 +132,8 @@ std::vector<std::string> ImageStore::broken() const {
   std::vector<std::string> broken;
   for (const std::string& name : names()) {
     const auto text = read_text_file(directory_ + "/names/" + name);
-    if (text && !described(*text)) broken.push_back(name);
+    if (!text && errno == ENOENT) continue;  // it was removed meanwhile
+    if (!described(text.value_or(""))) broken.push_back(name);
   }
   return broken;
 }
@@ -211,12 +212,17 @@ bool ImageStore::take_away(const std::string& name, const std::string& to, const
 }
 
 std::optional<std::set<std::string>> ImageStore::kept_trees(const Users& users) const {
-  if (!broken().empty()) return std::nullopt;
+  std::set<std::string> kept;
+  for (const std::string& name : names()) {
+    const auto text = read_text_file(directory_ + "/names/" + name);
+    if (!text && errno == ENOENT) continue;  // it was removed meanwhile
+    const auto info = described(text.value_or(""));
+    if (!info) return std::nullopt;
+    kept.insert(tree_name(info->digest));
+  }
   const auto used = users();
   if (!used) return std::nullopt;
-  std::set<std::string> kept;
   for (const std::string& digest : *used) kept.insert(tree_name(digest));
-  for (const ImageInfo& image : list()) kept.insert(tree_name(image.digest));
   return kept;
 }
 

@@ -32,7 +32,7 @@ TEST(ImageStoreTest, WithoutDescriptorsNothingIsTakenForMissing) {
   EXPECT_EQ(code, ErrorCode::no_capacity);
 }
 
-class ImageStoreRaceTest : public ::testing::Test {
+class ImageStoreTreeTest : public ::testing::Test {
  protected:
   // Adds an image of a file with this text.
   void add(const std::string& name, const std::string& text) {
@@ -44,6 +44,7 @@ class ImageStoreRaceTest : public ::testing::Test {
     store_.add(info, draft.below("tree"));
   }
   ImageStore& store() { return store_; }
+  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
   size_t trees() const { return entries("trees"); }
   size_t drafts() const { return entries("drafts"); }
 
@@ -57,7 +58,7 @@ class ImageStoreRaceTest : public ::testing::Test {
   ImageStore store_{directory_.path()};
 };
 
-TEST_F(ImageStoreRaceTest, ManyMayAddTheSameAtOnce) {
+TEST_F(ImageStoreTreeTest, ManyMayAddTheSameAtOnce) {
   constexpr int kThreads = 8;
   std::barrier start(kThreads);
   std::atomic<int> failed{0};
@@ -79,7 +80,7 @@ TEST_F(ImageStoreRaceTest, ManyMayAddTheSameAtOnce) {
   EXPECT_EQ(drafts(), 0u);
 }
 
-TEST_F(ImageStoreRaceTest, WhatIsAddedAgainIsNotCollected) {
+TEST_F(ImageStoreTreeTest, WhatIsAddedAgainIsNotCollected) {
   std::jthread collector([&](const std::stop_token& stop) {
     while (!stop.stop_requested()) store().collect([] { return std::set<std::string>(); });
   });
@@ -88,6 +89,17 @@ TEST_F(ImageStoreRaceTest, WhatIsAddedAgainIsNotCollected) {
     EXPECT_TRUE(store().verify("one"));
     store().remove("one");
   }
+}
+
+// As with a damaged disk, or without descriptors.
+TEST_F(ImageStoreTreeTest, TheTreeOfANameThatCannotBeReadStays) {
+  add("one", "text");
+  fs::remove(path("names/one"));
+  fs::create_symlink("one", path("names/one"));
+  EXPECT_EQ(store().broken(), std::vector<std::string>{"one"});
+  EXPECT_TRUE(store().collect([] { return std::set<std::string>(); }).empty());
+  store().remove("one");
+  EXPECT_EQ(store().collect([] { return std::set<std::string>(); }).size(), 1u);
 }
 
 }  // namespace
