@@ -121,11 +121,12 @@ void unpack_layers(const OciLayout& layout, const std::string& tree,
   for (size_t i = 0; i < layout.layers(); ++i) {
     progress("unpacking layer " + std::to_string(i + 1) + " of " + std::to_string(layout.layers()));
     const Fd layer = layout.open_layer(i);
-    const std::string left = run_in_chroot(tree, [&] {
+    const auto apply = [&] {
       apply_layer(layer.get(), unpacker, budget);
       return std::to_string(budget.bytes) + " " + std::to_string(budget.entries) + " " +
              std::to_string(budget.names);
-    });
+    };
+    const std::string left = run_in_chroot(tree, apply, layer.get());
     std::istringstream(left) >> budget.bytes >> budget.entries >> budget.names;
   }
 }

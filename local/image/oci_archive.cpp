@@ -71,10 +71,11 @@ void unpack_oci_archive(const std::string& archive_path, const std::string& dire
   const Fd file(open(archive_path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!file) throw Error(ErrorCode::invalid, archive_path + " cannot be read");
   std::filesystem::create_directories(directory + "/blobs/sha256");
-  run_in_chroot(directory, [&] {
+  const auto unpack = [&] {
     unpack_here(file.get());
     return std::string();
-  });
+  };
+  run_in_chroot(directory, unpack, file.get());
 }
 
 }  // namespace sandgate

@@ -10,6 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <exception>
 #include <fstream>
 #include <new>
@@ -47,6 +48,18 @@ void enter_tree(const std::string& tree) {
   umask(022);
 }
 
+// A directory that is open leads out of the tree. Standard output and error stay for sanitizers.
+void close_all_but(int one, int other) {
+  const auto [low, high] = std::minmax({static_cast<unsigned>(one), static_cast<unsigned>(other)});
+  unsigned next = STDERR_FILENO + 1;
+  for (const unsigned kept : {low, high}) {
+    if (kept < next) continue;
+    if (kept > next) check(close_range(next, kept - 1, 0), "close descriptors");
+    next = kept + 1;
+  }
+  check(close_range(next, ~0U, 0), "close descriptors");
+}
+
 // Beyond what the process has, which may be much: sanitizers reserve terabytes.
 void limit_memory() {
   int64_t pages = 0;
@@ -57,12 +70,13 @@ void limit_memory() {
 }
 
 [[noreturn]] void run_child(const std::string& tree, const std::function<std::string()>& work,
-                            int answer) {
+                            int input, int answer) {
   int code = 1;
   std::string text;
   try {
     limit_memory();
     enter_tree(tree);
+    close_all_but(input < 0 ? answer : input, answer);
     text = work();
     code = 0;
   } catch (const std::bad_alloc&) {
@@ -85,13 +99,14 @@ void limit_memory() {
 
 }  // namespace
 
-std::string run_in_chroot(const std::string& tree, const std::function<std::string()>& work) {
+std::string run_in_chroot(const std::string& tree, const std::function<std::string()>& work,
+                          int input) {
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
   Fd in(pipe_fds[0]), out(pipe_fds[1]);
   const pid_t child = fork();
   if (child < 0) throw Error(ErrorCode::unavailable, "no process");
-  if (child == 0) run_child(tree, work, out.get());
+  if (child == 0) run_child(tree, work, input, out.get());
   out.reset();
   std::string text;
   char some[4096];

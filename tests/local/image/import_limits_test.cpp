@@ -42,11 +42,12 @@ class ImportLimitsTest : public ::testing::Test {
     std::ofstream(path("layer"), std::ios::binary) << layer;
     std::filesystem::create_directories(path("tree"));
     Fd file(open(path("layer").c_str(), O_RDONLY | O_CLOEXEC));
-    run_in_chroot(path("tree"), [&] {
+    const auto unpack = [&] {
       UnpackBudget budget{bytes, entries, names};
       apply_layer(file.get(), Unpacker::root, budget);
       return std::string();
-    });
+    };
+    run_in_chroot(path("tree"), unpack, file.get());
   }
   bool nothing_left() const { return std::filesystem::is_empty(path("store/drafts")); }
 

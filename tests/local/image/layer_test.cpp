@@ -32,11 +32,12 @@ class LayerTest : public ::testing::Test {
     const std::string layer = directory_.path() + "/layer";
     std::ofstream(layer, std::ios::binary) << tar_of(members);
     const Fd file(open(layer.c_str(), O_RDONLY | O_CLOEXEC));
-    run_in_chroot(tree(), [&] {
+    const auto unpack = [&] {
       UnpackBudget budget{.entries = entries};
       apply_layer(file.get(), unpacker, budget);
       return std::string();
-    });
+    };
+    run_in_chroot(tree(), unpack, file.get());
   }
   unsigned mode(const std::string& path) const {
     struct stat status {};
@@ -92,6 +93,20 @@ TEST_F(LayerTest, OrdinaryAccountsMayReadAndRemoveWhatTheyUnpack) {
   EXPECT_EQ(mode("/closed"), 0555u);
   EXPECT_EQ(mode("/closed/shadow"), 0u);
   EXPECT_EQ(mode("/closed/sudo"), 04111u);
+}
+
+TEST_F(LayerTest, NothingThatIsOpenLeadsOut) {
+  const Fd before(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd input(open("/dev/null", O_RDONLY | O_CLOEXEC));
+  const Fd after(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const auto open_ones = [&] {
+    std::string open;
+    for (int fd = STDERR_FILENO + 1; fd < 1024; ++fd)
+      if (fcntl(fd, F_GETFD) >= 0) open += fd == input.get() ? "input " : "other ";
+    return open;
+  };
+  EXPECT_EQ(run_in_chroot(tree(), open_ones, input.get()), "input other ") << "that is the answer";
+  EXPECT_EQ(run_in_chroot(tree(), open_ones), "other ");
 }
 
 }  // namespace
