@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <functional>
 #include <iostream>
 #include <optional>
 #include <regex>
@@ -11,9 +12,11 @@
 #include "gateway/app/node_settings.hpp"
 #include "gateway/app/settings_flags.hpp"
 #include "gateway/cli/context.hpp"
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/table.hpp"
 #include "local/image/build.hpp"
 #include "local/image/import.hpp"
+#include "local/image/program.hpp"
 #include "local/image/store.hpp"
 #include "local/node/client.hpp"
 #include "local/node/image_garbage.hpp"
@@ -48,6 +51,17 @@ void print_image(const ImageInfo& image, bool as_json) {
   else
     std::cout << image.name << " " << image.digest << " " << image.size_bytes / (1 << 20)
               << " MiB\n";
+}
+
+// Ends as programs do that a signal ends, but with nothing left behind.
+int unless_interrupted(const std::function<void()>& work) {
+  try {
+    work();
+    return 0;
+  } catch (const Interrupted& end) {
+    std::cerr << "interrupted" << std::endl;
+    return cli::kEndedBySignal + end.number;
+  }
 }
 
 struct BuildOptions {
@@ -85,8 +99,8 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
   BuildRequest request;
   request.name = options.name;
   request.extra_packages = options.packages;
-  print_image(build_image(store, request, show_progress), options.as_json);
-  return 0;
+  return unless_interrupted(
+      [&] { print_image(build_image(store, request, show_progress), options.as_json); });
 }
 
 struct ImportOptions {
@@ -104,8 +118,8 @@ int import_file(const SettingsFlags& flags, const ImportOptions& options) {
 
 int pull(const SettingsFlags& flags, const ImportOptions& options) {
   ImageStore store = open_store(settings_of(flags));
-  print_image(pull_image(store, options.request, show_progress), options.as_json);
-  return 0;
+  return unless_interrupted(
+      [&] { print_image(pull_image(store, options.request, show_progress), options.as_json); });
 }
 
 // A running node knows which images are in use; without one this process may change the store.

@@ -16,7 +16,7 @@ struct BuildRequest {
 // a minute and needs root. `progress` is called with each line of output. Packages come from this
 // machine's apt sources; the image itself is configured for Debian's public mirror.
 // Throws Error: unavailable with the tool's last line when it fails; invalid for a malformed name,
-// suite or package.
+// suite or package; Interrupted.
 ImageInfo build_image(ImageStore& store, const BuildRequest& request,
                       std::function<void(std::string_view)> progress);
 

@@ -25,7 +25,7 @@ struct PullRequest {
 
 // Pulls the image with skopeo, in at most 30 minutes, then imports it as import_image() does.
 // Throws Error: unavailable with the program's last line when it fails, timeout, and as
-// import_image().
+// import_image(); Interrupted.
 ImageInfo pull_image(ImageStore& store, const PullRequest& request, const ImportProgress& progress);
 
 }  // namespace sandgate

@@ -4,11 +4,11 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/signalfd.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <climits>
-#include <thread>
 
 #include "gateway/core/error.hpp"
 #include "local/fd.hpp"
@@ -20,8 +20,35 @@ namespace {
 
 constexpr size_t kMaxLine = 4096;
 
+// What asks this process to end waits while it lives, since the program has to end first.
+class HeldSignals {
+ public:
+  HeldSignals() {
+    sigset_t held;
+    sigemptyset(&held);
+    for (const int number : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held, number);
+    pthread_sigmask(SIG_BLOCK, &held, &before_);
+    file_.reset(signalfd(-1, &held, SFD_CLOEXEC | SFD_NONBLOCK));
+  }
+  HeldSignals(const HeldSignals&) = delete;
+  ~HeldSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+  const sigset_t& before() const { return before_; }
+  int file() const { return file_.get(); }
+  // Takes one that came.
+  void throw_if_any() const {
+    signalfd_siginfo one{};
+    if (read(file_.get(), &one, sizeof one) == sizeof one)
+      throw Interrupted(static_cast<int>(one.ssi_signo));
+  }
+
+ private:
+  sigset_t before_{};
+  Fd file_;
+};
+
 // Starts it in a process group of its own, so that its children can be killed with it.
-pid_t start_program(const std::vector<std::string>& arguments, int output) {
+pid_t start_program(const std::vector<std::string>& arguments, int output, const sigset_t& unheld) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
@@ -29,7 +56,8 @@ pid_t start_program(const std::vector<std::string>& arguments, int output) {
   posix_spawn_file_actions_adddup2(&actions, output, 2);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
+  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
+  posix_spawnattr_setsigmask(&attributes, &unheld);
   std::vector<char*> argv;
   for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
@@ -70,14 +98,16 @@ class Lines {
 };
 
 // Returns whether the output ended in time.
-bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& lines) {
+bool read_all(int from, const HeldSignals& signals, std::chrono::steady_clock::time_point until,
+              Lines& lines) {
   using namespace std::chrono;
   for (;;) {
     const auto left = duration_cast<milliseconds>(until - steady_clock::now()).count();
     if (left <= 0) return false;
-    pollfd readable{from, POLLIN, 0};
-    poll(&readable, 1, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
-    if (readable.revents == 0) continue;
+    pollfd readable[] = {{from, POLLIN, 0}, {signals.file(), POLLIN, 0}};
+    poll(readable, 2, static_cast<int>(std::min<int64_t>(left, INT_MAX)));
+    signals.throw_if_any();
+    if (readable[0].revents == 0) continue;
     char text[4096];
     const ssize_t got = read(from, text, sizeof text);
     if (got <= 0) return true;
@@ -86,10 +116,13 @@ bool read_all(int from, std::chrono::steady_clock::time_point until, Lines& line
 }
 
 // Reaps the program; false when it has not ended by then.
-bool has_ended(pid_t pid, std::chrono::steady_clock::time_point until, int& status) {
+bool has_ended(pid_t pid, const HeldSignals& signals, std::chrono::steady_clock::time_point until,
+               int& status) {
   while (waitpid(pid, &status, WNOHANG) == 0) {
     if (std::chrono::steady_clock::now() > until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    pollfd readable{signals.file(), POLLIN, 0};
+    poll(&readable, 1, 5);
+    signals.throw_if_any();
   }
   return true;
 }
@@ -101,7 +134,8 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
   Fd in(pipe_fds[0]), out(pipe_fds[1]);
-  const pid_t pid = start_program(arguments, out.get());
+  const HeldSignals signals;
+  const pid_t pid = start_program(arguments, out.get(), signals.before());
   out.reset();
   Lines lines(line);
   const auto until = std::chrono::steady_clock::now() + timeout;
@@ -109,7 +143,7 @@ int run_program(const std::vector<std::string>& arguments, std::chrono::seconds 
   int status = 0;
   try {
     // A program that has closed its output may still run.
-    in_time = read_all(in.get(), until, lines) && has_ended(pid, until, status);
+    in_time = read_all(in.get(), signals, until, lines) && has_ended(pid, signals, until, status);
     lines.end();
   } catch (...) {
     kill(-pid, SIGKILL);

@@ -4,6 +4,8 @@ import http.server
 import json
 import os
 import shutil
+import signal
+import socket
 import subprocess
 import sys
 import tarfile
@@ -110,6 +112,25 @@ def main(home):
     assert "skopeo failed" in image("pull", reference, "changed", "--plain-http", code=1)
     assert "reference" in image("pull", "docker://x --evil", "pulled", code=1)
     server.shutdown()
+    assert os.listdir(home + "/local/images/drafts") == []
+    interrupted(home)
+
+
+# A registry that never answers: neither the program that asks it nor what it has fetched is left.
+def interrupted(home):
+    silent = socket.create_server(("127.0.0.1", 0))
+    silent.settimeout(30)
+    reference = f"127.0.0.1:{silent.getsockname()[1]}/some/image:latest"
+    pull = subprocess.Popen([SANDGATE, "image", "pull", reference, "pulled", "--set", "home=" + home],
+                            stderr=subprocess.PIPE, text=True)
+    asks, _ = silent.accept()
+    asks.settimeout(30)
+    pull.send_signal(signal.SIGINT)
+    said = pull.communicate(timeout=30)[1]
+    assert pull.returncode == 128 + signal.SIGINT and "interrupted" in said, (pull.returncode, said)
+    while asks.recv(1 << 16):
+        pass
+    silent.close()
     assert os.listdir(home + "/local/images/drafts") == []
 
 

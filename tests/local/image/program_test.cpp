@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <csignal>
+
 #include "gateway/core/error.hpp"
 
 namespace sandgate::test {
@@ -25,6 +28,24 @@ TEST(Program, IsGivenUpThoughItsOutputHasEnded) {
     EXPECT_EQ(error.code, ErrorCode::timeout);
   }
   EXPECT_LT(std::chrono::steady_clock::now() - begin, 60s);
+}
+
+// Ctrl-C reaches this program alone, since the other is in a process group of its own.
+TEST(Program, EndsWithWhoRunsIt) {
+  pid_t started = 0;
+  const auto interrupt = [&](const std::string& line) {
+    started = std::stoi(line);
+    raise(SIGINT);
+  };
+  int number = 0;
+  try {
+    run_program({"sh", "-c", "sleep 600 & echo $$; wait"}, 60s, interrupt);
+  } catch (const Interrupted& end) {
+    number = end.number;
+  }
+  EXPECT_EQ(number, SIGINT);
+  EXPECT_EQ(kill(started, 0), -1);
+  EXPECT_EQ(errno, ESRCH);
 }
 
 }  // namespace
