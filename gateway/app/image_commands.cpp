@@ -36,6 +36,13 @@ ImageStore open_store(const NodeSettings& settings) {
   return ImageStore(images_dir(settings));
 }
 
+// Of an image that an earlier command was killed in the middle of, nothing stays.
+ImageStore open_to_add(const NodeSettings& settings) {
+  ImageStore store = open_store(settings);
+  store.collect_drafts();
+  return store;
+}
+
 std::optional<ImageInfo> find_image(const ImageStore& store, const std::string& name) {
   for (const ImageInfo& image : store.list())
     if (image.name == name) return image;
@@ -88,7 +95,7 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
             "' would hide: choose another, or fetch that system with `sandgate image pull`");
   if (geteuid() != 0)
     throw Error(ErrorCode::forbidden, "only root can build images: run this command with sudo");
-  ImageStore store = open_store(settings_of(flags));
+  ImageStore store = open_to_add(settings_of(flags));
   if (const auto present = options.if_missing ? find_image(store, options.name) : std::nullopt) {
     if (options.as_json)
       print_image(*present, true);
@@ -110,14 +117,14 @@ struct ImportOptions {
 };
 
 int import_file(const SettingsFlags& flags, const ImportOptions& options) {
-  ImageStore store = open_store(settings_of(flags));
+  ImageStore store = open_to_add(settings_of(flags));
   print_image(import_image(store, options.request.name, options.path, show_progress),
               options.as_json);
   return 0;
 }
 
 int pull(const SettingsFlags& flags, const ImportOptions& options) {
-  ImageStore store = open_store(settings_of(flags));
+  ImageStore store = open_to_add(settings_of(flags));
   return unless_interrupted(
       [&] { print_image(pull_image(store, options.request, show_progress), options.as_json); });
 }

@@ -1,4 +1,7 @@
 #pragma once
+#include <fcntl.h>
+#include <sys/file.h>
+
 #include <filesystem>
 #include <string>
 
@@ -6,11 +9,14 @@
 
 namespace sandgate {
 
-// A directory of ImageStore::make_draft(), removed with this object. That takes a descriptor for
-// each level of its trees, which are at most kMaxDepth deep, and a bounded stack.
+// A directory of ImageStore::make_draft(), held and removed with this object. That takes a
+// descriptor for each level of its trees, which are at most kMaxDepth deep, and a bounded stack.
 class Draft {
  public:
-  explicit Draft(const ImageStore& store) : path_(store.make_draft()) {}
+  explicit Draft(const ImageStore& store)
+      : path_(store.make_draft()), lock_(open(path_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    flock(lock_.get(), LOCK_EX);
+  }
   Draft(const Draft&) = delete;
   ~Draft() {
     std::error_code ignored;
@@ -20,6 +26,7 @@ class Draft {
 
  private:
   const std::string path_;
+  const Fd lock_;
 };
 
 }  // namespace sandgate

@@ -226,13 +226,15 @@ std::optional<std::set<std::string>> ImageStore::kept_trees(const Users& users) 
   return kept;
 }
 
-void ImageStore::collect_drafts() {
-  constexpr time_t kDay = 24 * 3600;
+void ImageStore::collect_drafts() const {
+  constexpr time_t kMinute = 60;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(directory_ + "/drafts", ignored)) {
+    const Fd draft(::open(entry.path().c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     struct stat status {};
-    if (lstat(entry.path().c_str(), &status) != 0) continue;
-    if (status.st_mtime + kDay < time(nullptr)) fs::remove_all(entry.path(), ignored);
+    if (!draft || fstat(draft.get(), &status) != 0) continue;
+    if (status.st_mtime + kMinute < time(nullptr) && flock(draft.get(), LOCK_EX | LOCK_NB) == 0)
+      fs::remove_all(entry.path(), ignored);
   }
 }
 

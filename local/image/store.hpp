@@ -56,15 +56,18 @@ class ImageStore {
   void remove(const std::string& name);
   // The digests of trees that must stay; empty: not known, no tree may be removed.
   using Users = std::function<std::optional<std::set<std::string>>()>;
-  // Removes trees without a name that are not open and not used, and drafts older than a day.
+  // Removes trees without a name that are not open and not used, and drafts as collect_drafts().
   // `users` is asked again for each tree once nobody can open it any more. Removes no tree while a
   // name is broken, because that name may refer to it. Returns the digests of removed trees.
   std::vector<std::string> collect(const Users& users);
   // Whether the tree still matches its digest; reads all of it. Throws Error(not_found).
   bool verify(const std::string& name) const;
 
-  // Makes a new directory on the store's file system, to build a tree in.
+  // Makes a new directory on the store's file system, to build a tree in. Who takes longer than a
+  // minute holds a lock (flock) of it: see Draft.
   std::string make_draft() const;
+  // Removes drafts older than a minute that nobody holds: whoever made them was killed.
+  void collect_drafts() const;
 
   ImageInfo read(const std::string& name) const;  // throws Error(not_found), also when broken
 
@@ -72,7 +75,6 @@ class ImageStore {
   std::vector<std::string> names() const;
   std::string tree_path(const std::string& digest) const;
   OpenImage open_tree(ImageInfo info) const;
-  void collect_drafts();
   // Moves a tree to another path and returns true, unless it has to stay. Sets what has to.
   bool take_away(const std::string& name, const std::string& to, const Users& users,
                  std::optional<std::set<std::string>>& kept) const;

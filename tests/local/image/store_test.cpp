@@ -1,7 +1,9 @@
 #include "local/image/store.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <atomic>
 #include <barrier>
@@ -89,6 +91,20 @@ TEST_F(ImageStoreTreeTest, WhatIsAddedAgainIsNotCollected) {
     EXPECT_TRUE(store().verify("one"));
     store().remove("one");
   }
+}
+
+TEST_F(ImageStoreTreeTest, DraftsGoWithWhoMadeThem) {
+  const auto age = [](const std::string& path) {
+    const timespec times[2] = {{0, UTIME_OMIT}, {time(nullptr) - 120, 0}};
+    ASSERT_EQ(utimensat(AT_FDCWD, path.c_str(), times, 0), 0);
+  };
+  store().make_draft();
+  age(store().make_draft());
+  const Draft held(store());
+  age(held.below(""));
+  store().collect_drafts();
+  EXPECT_EQ(drafts(), 2u) << "one is new, and one is held";
+  EXPECT_TRUE(fs::exists(held.below("")));
 }
 
 // As with a damaged disk, or without descriptors.
