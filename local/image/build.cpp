@@ -28,7 +28,10 @@ constexpr const char* kPackages =
 // Replaces an existing file or symlink instead of writing through it.
 void put_file(const fs::path& path, const std::string& text) {
   fs::remove(path);
-  std::ofstream(path) << text;
+  std::ofstream out(path);
+  out << text << std::flush;
+  if (!out)
+    throw Error(ErrorCode::unavailable, path.string() + " cannot be written: is the disk full?");
   chmod(path.c_str(), 0644);
 }
 

@@ -21,9 +21,10 @@ ImageInfo build_image(ImageStore& store, const BuildRequest& request,
                       std::function<void(std::string_view)> progress);
 
 // Prepares a file tree to be run as a sandbox: adds the account config.user unless /etc/passwd has
-// it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws
-// Error(invalid) if one of /etc, /dev, /proc, /sys, /tmp and /home is not a directory. Follows
-// symlinks: use it on a trusted tree only, or with "" inside run_in_chroot().
+// it, mount points, and /etc/hosts and /etc/resolv.conf for a loopback-only network. Throws Error:
+// invalid if one of /etc, /dev, /proc, /sys, /tmp and /home is not a directory, unavailable if a
+// file cannot be written. Follows symlinks: use it on a trusted tree only, or with "" inside
+// run_in_chroot().
 void prepare_tree(const std::string& tree, const ImageConfig& config);
 
 }  // namespace sandgate

@@ -1,17 +1,21 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
 #include "local/fd.hpp"
+#include "local/image/build.hpp"
 #include "local/image/import.hpp"
 #include "local/image/layer.hpp"
 #include "local/image/run_in_chroot.hpp"
 #include "tests/local/image/oci_builder.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -111,6 +115,19 @@ TEST_F(ImportLimitsTest, WhatIsCopiedToAHomeIsBounded) {
                        {"home/user", Member::symlink, "/way" + deep}}),
               testing::HasSubstr("/etc/skel is too large"));
   EXPECT_TRUE(nothing_left());
+}
+
+TEST_F(ImportLimitsTest, ATreeThatCannotBeWrittenIsNotPrepared) {
+  std::filesystem::create_directory(path("tree"));
+  rlimit before{};
+  getrlimit(RLIMIT_FSIZE, &before);
+  const rlimit full{1, before.rlim_max};
+  const auto handler = signal(SIGXFSZ, SIG_IGN);
+  setrlimit(RLIMIT_FSIZE, &full);
+  const auto code = code_of([&] { prepare_tree(path("tree"), ImageConfig{}); });
+  setrlimit(RLIMIT_FSIZE, &before);
+  signal(SIGXFSZ, handler);
+  EXPECT_EQ(code, ErrorCode::unavailable);
 }
 
 }  // namespace
