@@ -44,12 +44,14 @@ void unpack_here(int archive_file) {
   archive_read_support_filter_zstd(in.get());
   archive_read_support_format_tar(in.get());
   if (archive_read_open_fd(in.get(), archive_file, 1 << 18) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, "it is not an archive");
+    throw Error(ErrorCode::invalid, "it is no tar archive, plain or compressed by gzip or zstd");
   archive_entry* entry = nullptr;
   int64_t budget = kMaxArchive;
   for (int files = 0;; ++files) {
     const int result = archive_read_next_header(in.get(), &entry);
     if (result == ARCHIVE_EOF) return;
+    if (result != ARCHIVE_OK && files == 0)
+      throw Error(ErrorCode::invalid, "it is no tar archive, plain or compressed by gzip or zstd");
     if (result != ARCHIVE_OK || files > kMaxFiles)
       throw Error(ErrorCode::invalid, "the archive is damaged or has too many files");
     const char* raw = archive_entry_pathname(entry);

@@ -107,6 +107,10 @@ bool fits_machine(const Json& descriptor) {
 OciLayout::OciLayout(const std::string& directory) {
   directory_.reset(open(directory.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
   if (!directory_) no_image(directory + " is not a directory");
+  if (faccessat(directory_.get(), "oci-layout", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+    no_image(
+        "oci-layout is missing. `skopeo copy docker-archive:FILE oci-archive:OTHER` converts what "
+        "`docker save` writes");
   const Json layout = parsed(read_whole(open_file(directory_.get(), "oci-layout")));
   if (!text_at(layout, "imageLayoutVersion").starts_with("1.")) no_image("unknown layout");
   const Json index = parsed(read_whole(open_file(directory_.get(), "index.json")));
@@ -151,6 +155,8 @@ OciLayout::Blob OciLayout::choose_manifest(const Json& index, int depth) const {
 
 void OciLayout::read_config(const Blob& blob) {
   const Json whole = read_json(blob);
+  if (const std::string system = text_at(whole, "os"); !system.empty() && system != "linux")
+    throw Error(ErrorCode::invalid, "the image is for " + system);
   if (const std::string made_for = text_at(whole, "architecture");
       !made_for.empty() && made_for != architecture())
     throw Error(ErrorCode::invalid, "the image is for " + made_for);

@@ -26,9 +26,9 @@ def layer(files, mode, directories):
 class Layout:
     """An OCI layout in memory: blobs by digest. `directories` have modes of their own."""
 
-    def __init__(self, files, mode=0o644, directories=None):
+    def __init__(self, files, mode=0o644, directories=None, system="linux"):
         self.blobs = {}
-        config = {"os": "linux", "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "config": {"Env": ["A=1"]},
+        config = {"os": system, "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine], "config": {"Env": ["A=1"]},
                   "rootfs": {"type": "layers", "diff_ids": []}}
         packed = layer(files, mode, directories or {})
         config["rootfs"]["diff_ids"].append(

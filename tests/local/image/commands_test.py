@@ -71,6 +71,12 @@ def main(home):
     assert "image name" in image("import", home + "/layout", "../bad", code=1)
     Layout({"a\x1b[31m": b"", "a\x1b[31m/b": b""}).write(home + "/hostile")
     assert not any(char in image("import", home + "/hostile", "hostile", code=1) for char in "\x1b\x07\r")
+    Layout({"Windows": b""}, system="windows").write(home + "/windows")
+    assert "for windows" in image("import", home + "/windows", "bad", code=1)
+    for mode, reason in (("w", "docker-archive:"), ("w:xz", "gzip or zstd")):
+        with tarfile.open(home + "/saved.tar", mode) as tar:
+            tar.addfile(tarfile.TarInfo("manifest.json"))
+        assert reason in image("import", home + "/saved.tar", "bad", code=1), mode
     names = [one["name"] for one in json.loads(image("list", "--json"))["items"]]
     assert names == ["first", "same"], names
     trees = home + "/local/images/trees"
