@@ -134,4 +134,13 @@ std::vector<ProbeResult> probe_kernel_limits() {
   return results;
 }
 
+ProbeResult probe_reserved_memory(const std::string& proc) {
+  constexpr int64_t kStrict = 2;
+  const std::string name = "reserved memory";
+  if (number_in(proc + "/sys/vm/overcommit_memory") != kStrict)
+    return {name, true, false, "not limited", ""};
+  return {name, false, false, "limited on the whole machine: one sandbox can reserve it all",
+          "sysctl -w vm.overcommit_memory=0"};
+}
+
 }  // namespace sandgate

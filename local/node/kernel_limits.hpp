@@ -41,4 +41,8 @@ std::vector<KernelLimit> kernel_limits(const std::string& proc = "/proc");
 void raise_kernel_limits();
 std::vector<ProbeResult> probe_kernel_limits();
 
+// Whether the machine limits the memory that all its programs together may reserve, used or not. No
+// control group divides that among sandboxes.
+ProbeResult probe_reserved_memory(const std::string& proc = "/proc");
+
 }  // namespace sandgate

@@ -218,6 +218,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_disk_speed(settings, cgroups),
       probe_kvm()};
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
+  results.push_back(probe_reserved_memory());
   results.push_back(probe_machine_timestamps());
   return results;
 }

@@ -125,6 +125,19 @@ TEST(KernelLimits, ThatMayNotBeRaisedAreToldOf) {
   EXPECT_EQ(limit.probe().fix, "sysctl -w kernel.ngroups_max=2000000");
 }
 
+// With strict accounting a sandbox can reserve what it could never use, and nobody else any more.
+TEST(KernelLimits, OfReservedMemoryAreToldOf) {
+  const TempDirectory proc;
+  std::filesystem::create_directories(proc.path() + "/sys/vm");
+  for (const char* mode : {"0", "1", "2"}) {
+    std::ofstream(proc.path() + "/sys/vm/overcommit_memory") << mode << "\n";
+    const ProbeResult result = probe_reserved_memory(proc.path());
+    EXPECT_EQ(result.ok, std::string(mode) != "2") << mode;
+    EXPECT_EQ(result.fix.empty(), result.ok) << mode;
+  }
+  EXPECT_TRUE(probe_reserved_memory("/nonexistent").ok);
+}
+
 TEST(KernelLimits, ThatThisKernelDoesNotHaveAreNone) {
   const KernelLimit limit({"none", "none", "/nonexistent", 1, "1", ""});
   EXPECT_EQ(limit.raise(), KernelLimit::RaiseResult::was_enough);
