@@ -1,12 +1,19 @@
 #include "local/node/launch_failure.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 
 namespace sandgate {
 
+bool is_lack_of_resources(const StepError& failure) {
+  constexpr std::array kLacks{EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT};
+  return std::ranges::find(kLacks, failure.number) != kLacks.end();
+}
+
 ErrorCode failure_code(const StepError& failure) {
-  for (int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT, EUSERS, ETIMEDOUT})
-    if (failure.number == number) return ErrorCode::no_capacity;
+  if (is_lack_of_resources(failure) || failure.number == EUSERS || failure.number == ETIMEDOUT)
+    return ErrorCode::no_capacity;
   if (failure.number == ESRCH) return ErrorCode::unavailable;  // somebody killed it meanwhile
   const bool in_the_way =
       std::string_view(failure.what()).starts_with("mount point") &&

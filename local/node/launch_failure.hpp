@@ -9,6 +9,10 @@ namespace sandgate {
 // unavailable when the sandbox's process is gone, else internal.
 ErrorCode failure_code(const StepError& failure);
 
+// Whether the machine, or this account, has no more of something that ending sandboxes gives back:
+// processes, memory, descriptors, disk space.
+bool is_lack_of_resources(const StepError& failure);
+
 // The error of a sandbox that could not be made because of this step.
 Error to_error(const StepError& failure);
 

@@ -100,7 +100,12 @@ std::optional<StepError> Supervisor::try_disk(DiskKind disk, const std::string& 
   request.id = kTrialId;
   OpenImage image;
   image.root = check_fd(open(empty_image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC), "open image");
-  const LivePtr live = reserve(request, image.info, Owner::known);
+  LivePtr live;
+  try {
+    live = reserve(request, image.info, Owner::known);
+  } catch (const Error& error) {
+    return StepError(error.what(), ENOSPC);  // those that run have every range of ids
+  }
   std::optional<StepError> failure;
   {
     std::lock_guard busy(live->busy);
@@ -121,18 +126,18 @@ std::optional<StepError> Supervisor::try_disk(DiskKind disk, const std::string& 
   return failure;
 }
 
-// The first kind of disk that works is used.
+// The first kind of disk that works is used. What the machine lacks only now says nothing about
+// disks, and ending sandboxes, for which a node must run, gives it back.
 void Supervisor::run_self_test() {
   const std::string empty = settings_.data_dir + "/empty";
   std::filesystem::create_directories(empty);
   for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
     const auto failure = try_disk(disk, empty);
     if (!failure) return;
-    const bool full = failure->number == ENOSPC || space_.is_below_floor();
+    const bool lacks_now = is_lack_of_resources(*failure) || space_.is_below_floor();
     log::warn("trial sandbox failed",
               {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
-    // A full disk is temporary: ending sandboxes frees space.
-    if (disk == DiskKind::loop && full) return;
+    if (lacks_now) return;
     if (disk == DiskKind::memory) throw to_error(*failure);
     capabilities_.notes.push_back(std::string("no disk images here: ") + failure->what() + ": " +
                                   std::strerror(failure->number));

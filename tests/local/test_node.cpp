@@ -22,6 +22,8 @@ int main(int argc, char** argv) {
   if (*argv[8] != '\0') settings.workspaces.push_back(argv[8]);
   if (const char* mib = std::getenv("SANDGATE_TEST_READ_MIB"))
     settings.disk_read_mib = std::strtol(mib, nullptr, 10);
+  if (const char* ranges = std::getenv("SANDGATE_TEST_ID_RANGES"))
+    settings.id_ranges = static_cast<uint32_t>(std::strtoul(ranges, nullptr, 10));
   settings.ttl_grace = std::chrono::seconds(1);
   try {
     return sandgate::run_node(settings);

@@ -13,5 +13,12 @@ TEST(LaunchFailure, WhatThisMachineCannotDoNowAnotherMay) {
   EXPECT_EQ(to_error(StepError("launch", EPERM)).code, ErrorCode::internal);
 }
 
+TEST(LaunchFailure, WhatEndingSandboxesGivesBackIsLackedNowOnly) {
+  for (const int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT})
+    EXPECT_TRUE(is_lack_of_resources(StepError("launch", number))) << number;
+  for (const int number : {EPERM, ENOENT, ENODEV, EINVAL, ETIMEDOUT})
+    EXPECT_FALSE(is_lack_of_resources(StepError("launch", number))) << number;
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -194,6 +194,21 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
   expect_clean(before);
 }
 
+// What runs has every range of user ids, so the trial at the start gets none.
+TEST_F(LifecycleTest, AFullMachineIsTakenOverAgain) {
+  node().stop();
+  setenv("SANDGATE_TEST_ID_RANGES", "3", 1);  // one of them is the egress process's
+  node().start();
+  const std::string one = node().create(), other = node().create();
+  EXPECT_EQ(code_of(node().provider().create(node().spec())), ErrorCode::no_capacity);
+  node().kill();
+  EXPECT_NO_THROW(node().start());
+  unsetenv("SANDGATE_TEST_ID_RANGES");
+  EXPECT_FALSE(is_gone(one));
+  run(node().provider().kill(other));
+  EXPECT_TRUE(eventually([&] { return !code_of(node().provider().create(node().spec())); }));
+}
+
 // An entry that could not be removed when its sandbox ended, and whose ids were given out again.
 TEST_F(LifecycleTest, AnEntryThatWasLeftCostsNobodyElseTheirProcesses) {
   const std::string lives = node().create(), stale = "sbstale";
