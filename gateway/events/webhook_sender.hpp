@@ -23,7 +23,8 @@ class WebhookSender {
     bool allow_private = false;
     size_t at_once = 128;  // 8 per webhook, 32 per owner
     std::chrono::milliseconds deadline{10'000};  // of one delivery, to the response's head
-    std::chrono::milliseconds lease{60'000};  // must exceed deadline
+    // How long what a killed gateway was sending waits; must exceed deadline and what follows it.
+    std::chrono::milliseconds lease{20'000};
     std::chrono::seconds patience{24 * 3600};
   };
   WebhookSender(Database& database, const Cipher& cipher, HttpClient& client, const Clock& clock,

@@ -161,10 +161,11 @@ TEST_F(WebhookSenderTest, OneOwnersReceiversDoNotTakeAllPlaces) {
 
 // A sender that is killed leaves its lease behind; nothing else tells of it.
 TEST_F(WebhookSenderTest, WhatAKilledSenderTookIsSentAfterItsLease) {
+  const WebhookSender::Options usual;
+  EXPECT_GE(usual.lease, usual.deadline + std::chrono::seconds(5)) << "time to write it down";
+  EXPECT_LE(usual.lease, std::chrono::seconds(20)) << "a restart holds events up for so long";
   happen();
-  auto take = [this](pqxx::work& tx) {
-    return delivery_rows::take_due(tx, cipher, 10, std::chrono::seconds(60));
-  };
+  auto take = [&](pqxx::work& tx) { return delivery_rows::take_due(tx, cipher, 10, usual.lease); };
   const auto lost = run(database->run(take));
   ASSERT_EQ(lost.size(), 1u);
   EXPECT_EQ(run(sender.step()), 0u);
