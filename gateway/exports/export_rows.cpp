@@ -137,16 +137,15 @@ void renew(pqxx::work& tx, const ExportRow& row, std::chrono::milliseconds lease
 }
 
 void finish(pqxx::work& tx, const ExportRow& row, const Round& round) {
-  const bool failed = !round.error.empty();
   const int64_t wait = round.wait.value_or(std::chrono::seconds(0)).count();
   // Settings that changed meanwhile are tried at once; deliveries of this round count all the same.
   tx.exec_params(
       "UPDATE export SET cursor = greatest(cursor, $2), sent = sent + $3, lease_until = now(),"
-      " failures = CASE WHEN version <> $4 OR NOT $5 THEN 0 ELSE failures + 1 END,"
+      " failures = CASE WHEN version <> $4 THEN 0 ELSE $5 END,"
       " error = CASE WHEN version <> $4 THEN '' ELSE $6 END,"
       " next_try_at = CASE WHEN version <> $4 THEN now() ELSE now() + make_interval(secs => $7) END"
       " WHERE name = $1 AND created_at = $8::timestamptz",
-      row.name, round.cursor, round.sent, row.version, failed, round.error, wait,
+      row.name, round.cursor, round.sent, row.version, round.failures, round.error, wait,
       to_rfc3339(row.created_at));
 }
 

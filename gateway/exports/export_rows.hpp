@@ -19,7 +19,7 @@ struct ExportRow {
   int64_t cursor = 0;  // sequence up to which events are settled
   int64_t sent = 0;  // events accepted
   int64_t version = 0;  // counts changes of the settings
-  int failures = 0;  // rounds in a row that had to stop
+  int failures = 0;  // rounds in a row that had to stop, since the receiver last took an event
   std::string error;  // of the last round; empty: it succeeded
   bool sealed_by_other_key = false;  // secrets unreadable: sealed under another master key
   Time next_try_at, created_at, updated_at;
@@ -54,6 +54,7 @@ std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::s
 struct Round {
   int64_t cursor = 0, sent = 0;
   std::string error;  // why it had to stop; empty: it did not
+  int failures = 0;  // rounds in a row that had to stop, since the receiver last took an event
   std::optional<std::chrono::seconds> wait;  // until the next try; empty: at once
 };
 // These five have no effect on another export that was created meanwhile under the same name.

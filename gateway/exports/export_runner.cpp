@@ -21,15 +21,20 @@ void add_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportE
     export_rows::add_dead_letter(tx, row, events[refused.index], refused.reason);
 }
 
-// The cursor after sending the events up to `end`, and the pause before the next round.
+// The cursor after sending the events up to `end`, and the pause before the next round. A receiver
+// that took something before it stopped is not one that is away: its pauses do not grow, or one
+// that refuses a few in a hundred would fall behind for ever.
 export_rows::Round round_of(const ExportRow& row, int64_t end,
-                            const std::vector<ExportEvent>& events, const BatchResult& result) {
+                            const std::vector<ExportEvent>& events, const BatchResult& result,
+                            bool is_progress) {
   export_rows::Round round{
       .cursor = end, .sent = static_cast<int64_t>(result.accepted), .error = result.stopped};
   if (result.settled < events.size())
     round.cursor = result.settled == 0 ? row.cursor : events[result.settled - 1].sequence;
   if (result.stopped.empty()) return round;
-  const auto pause = ExportRunner::backoff(row.failures);
+  const int before = is_progress ? 0 : row.failures;
+  round.failures = before + 1;
+  const auto pause = ExportRunner::backoff(before);
   round.wait = std::min<std::chrono::seconds>(std::max(result.retry_after.value_or(pause), pause),
                                               kMaxRetryAfter);
   return round;
@@ -110,7 +115,8 @@ Task<size_t> ExportRunner::send_batch(ExportRow row, int64_t through) {
     auto delivering = deliver(row, events);
     result = co_await std::move(delivering);
   }
-  const export_rows::Round round = round_of(row, end, events, result);
+  const bool is_progress = again.accepted + result.accepted > 0;
+  const export_rows::Round round = round_of(row, end, events, result, is_progress);
   auto writing = [row, events, result, round](pqxx::work& tx) {
     add_refused(tx, row, events, result);
     export_rows::finish(tx, row, round);

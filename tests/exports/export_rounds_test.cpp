@@ -42,5 +42,30 @@ TEST_F(ExportRounds, ARoundKeepsItsLeaseUntilItIsOver) {
   EXPECT_EQ(told("lease_until <= now() AND failures = 1"), "t");
 }
 
+// One that takes most of what it gets would else fall behind, minutes after each thing it refuses.
+TEST_F(ExportRounds, PausesGrowOnlyWhileNothingIsTaken) {
+  const auto fails_again = [&] {
+    run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET next_try_at = now()"); }));
+    run(runner.run_once());
+    return run(database->run([](pqxx::work& tx) {
+      const auto told =
+          tx.exec1("SELECT failures, next_try_at <= now() + interval '2 s' FROM export");
+      return std::pair(told[0].as<int>(), told[1].as<bool>());
+    }));
+  };
+  const auto soon = [](int failures) { return std::pair(failures, true); };
+  const TenantId first = tenant, second = TenantId::make();
+  put(settings({{first.value, "cus_one"}, {second.value, "cus_two"}}));
+  use(100s);
+  receiver.fault({{"status", 503}, {"times", 1000}});
+  EXPECT_EQ(fails_again(), soon(1));
+  EXPECT_EQ(fails_again(), std::pair(2, false));
+  tenant = second;
+  use(100s);
+  receiver.fault({{"status", 503}, {"times", 1000}, {"only", "cus_two"}});
+  EXPECT_EQ(fails_again(), soon(1)) << "the first tenant's was taken";
+  EXPECT_EQ(fails_again(), std::pair(2, false));
+}
+
 }  // namespace
 }  // namespace sandgate

@@ -6,8 +6,8 @@ of a meter that exists), payload[value] (a number), payload[stripe_customer_id] 
 exists), identifier (at most 100, once in 24 hours, else the code duplicate_meter_event), timestamp
 (at most 35 days back and 5 minutes ahead), a bearer key. POST /hook takes signed batches.
 
-Faults: POST /fault {"status", "times", "retry_after"?, "message"?, "lost"?, "seconds"?} answers the next requests
-so; "lost" takes the event first, "seconds" is how long the answer takes. GET /state tells what was taken. Prints its port and serves until its input ends.
+Faults: POST /fault {"status", "times", "only"?, "retry_after"?, "message"?, "lost"?, "seconds"?} answers the next
+requests (with "only", those with these words) so; "lost" takes the event first, "seconds" is how long the answer takes. GET /state tells what was taken. Prints its port and serves until its input ends.
 """
 import hashlib
 import hmac
@@ -120,7 +120,7 @@ class Handler(BaseHTTPRequestHandler):
         with lock:
             counts["requests"] += 1
             try:
-                if fault["times"] > 0:
+                if fault["times"] > 0 and fault.get("only", "").encode() in body:
                     fault["times"] -= 1
                     time.sleep(fault.get("seconds", 0))
                     if fault.get("lost"):
