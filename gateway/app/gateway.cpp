@@ -54,6 +54,8 @@ bool Gateway::prepare_once() {
     foundation_.wait(seed_prices(database));
     foundation_.wait(accounting_.prices.load());
     foundation_.wait(sandboxes_.installation->read(database));
+    // A create must not find deployments missing that were only not loaded yet.
+    foundation_.wait(backends_.deployments.reload());
     foundation_.wait(foundation_.anchor_clock());
     foundation_.wait(sandboxes_.replay_outage());
     return true;

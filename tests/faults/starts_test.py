@@ -16,7 +16,7 @@ sys.path[:0] = [HERE, HERE + "/../support"]
 
 from cases import main, wait_until  # noqa: E402
 from faults_test import psql  # noqa: E402
-from server import Server  # noqa: E402
+from server import Server, free_port  # noqa: E402
 
 
 def ends_with_one_line(arguments, *words, environment=None, user=None):
@@ -106,6 +106,49 @@ def test_what_a_killed_database_left_keeps_no_other_from_starting():
         wait_until(lambda: server.pids("postgres") not in ([], [dead]), 10, "another is started")
         wait_until(lambda: client.call("GET", "/v1/sandboxes").status == 200, 10, "it answers")
         assert not os.path.exists(f"/proc/{left}"), "what was left is gone"
+
+
+def test_no_create_finds_deployments_missing_that_are_not_loaded_yet():
+    with Server(settings={"listen": f"127.0.0.1:{free_port()}"}) as server:
+        _, client = server.tenant("early")
+        server.operator().ok("PUT", "/v1/deployments/away", {
+            "provider": "sandgate", "enabled": True, "credentials": {"api_key": "sg_" + 40 * "0"},
+            "settings": {"url": "http://127.0.0.1:1", "profile": "any"}})
+        server.profile("away", placement={"only": ["away"]})
+
+        def create():
+            return client.call("POST", "/v1/sandboxes", {"profile": "away"}).status
+
+        def waiting(since):
+            return psql(server, "SELECT pid, query_start FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+                        f" AND backend_start > '{since}' ORDER BY pid")
+
+        def healthy():
+            try:
+                return client.call("GET", "/healthz").status == 200
+            except OSError:
+                return False
+
+        assert create() == 503, "there is such a deployment, but it does not answer"
+        url = f"host={server.home}/postgres user=sandgate dbname=sandgate"
+        holder = subprocess.Popen(["psql", "-X", "-q", url], stdin=subprocess.PIPE, text=True)
+        try:
+            holder.stdin.write("BEGIN; LOCK TABLE deployment;\n")
+            holder.stdin.flush()
+            held = "SELECT count(*) FROM pg_locks WHERE relation = 'deployment'::regclass AND mode ~ '^AccessEx'"
+            wait_until(lambda: psql(server, held) == "1", 5, "the table is locked")
+            killed = psql(server, "SELECT now()")
+            server.kill("worker")
+            first = wait_until(lambda: waiting(killed), 20, "the next worker wants to read it")
+            wait_until(healthy, 5, "it listens")
+            answers = set()
+            wait_until(lambda: answers.add(create()) or waiting(killed) not in ("", first), 20, "it tries again")
+            assert answers == {503}, answers
+        finally:
+            holder.kill()
+            holder.wait()
+        wait_until(lambda: server.operator().call("GET", "/readyz").status == 200, 20, "it starts")
+        assert create() == 503
 
 
 def looks_like_postgres(directory, account, cwd):
