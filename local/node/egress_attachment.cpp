@@ -1,6 +1,7 @@
 // Egress of a supervisor's sandboxes.
+#include <condition_variable>
 #include <cstring>
-#include <thread>
+#include <mutex>
 
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -9,8 +10,8 @@
 namespace sandgate {
 namespace {
 
-constexpr int kRounds = 20;
-constexpr std::chrono::milliseconds kRoundPause{50};
+constexpr int kQuickRounds = 20;
+constexpr std::chrono::milliseconds kQuickPause{50}, kPause{2000};
 
 }  // namespace
 
@@ -28,30 +29,37 @@ void Supervisor::attach_egress(const LiveSandbox& live) {
 // Retries in rounds over all sandboxes: the egress process of an earlier node may hold the same
 // ports for a moment, or a program inside may have taken one.
 void Supervisor::reattach_all_egress(std::vector<LivePtr> adopted, const std::stop_token& stop) {
-  for (int round = 1; !adopted.empty() && !stop.stop_requested(); ++round) {
-    if (round > 1) std::this_thread::sleep_for(kRoundPause);
-    std::erase_if(adopted,
-                  [&](const LivePtr& live) { return reattach_egress(*live, round >= kRounds); });
+  std::mutex mutex;
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
+  for (int round = 1;; ++round) {
+    std::erase_if(adopted, [&](const LivePtr& live) {
+      return stop.stop_requested() || reattach_egress(*live, round == kQuickRounds);
+    });
+    if (adopted.empty()) return;
+    stopped.wait_for(lock, stop, round < kQuickRounds ? kQuickPause : kPause, [] { return false; });
   }
 }
 
 // Returns false to be retried. Does not wait for a busy sandbox, which would delay all others.
-bool Supervisor::reattach_egress(LiveSandbox& live, bool last) {
+bool Supervisor::reattach_egress(LiveSandbox& live, bool tells) {
   const std::unique_lock busy(live.busy, std::try_to_lock);
   if (!busy) return false;
+  const auto tell = [&](const char* reason) {
+    log::error("a sandbox's way out stays closed",
+               {{"sandbox", live.record.id}, {"reason", reason}});
+  };
   try {
     table_.check_alive(live);
     if (!egress_.is_attached(live.record.id)) attach_egress(live);
+    return true;
   } catch (const StepError& failure) {
-    if (failure.number == EADDRINUSE && !last) return false;
-    log::error("a sandbox's way out stays closed",
-               {{"sandbox", live.record.id}, {"reason", std::strerror(failure.number)}});
+    if (tells) tell(std::strerror(failure.number));
+    return false;
   } catch (const std::exception& failure) {
-    if (table_.is_gone(live)) return true;
-    log::error("a sandbox's way out stays closed",
-               {{"sandbox", live.record.id}, {"reason", failure.what()}});
+    if (!table_.is_gone(live)) tell(failure.what());
+    return true;
   }
-  return true;
 }
 
 // The journal is changed before the policy, and changed back on failure, so that the recorded

@@ -182,7 +182,7 @@ class Supervisor {
   // Egress (egress_attachment.cpp).
   void attach_egress(const LiveSandbox& live);
   void reattach_all_egress(std::vector<LivePtr> adopted, const std::stop_token& stop);
-  bool reattach_egress(LiveSandbox& live, bool last);
+  bool reattach_egress(LiveSandbox& live, bool tells);  // tells: logs why it is to be retried
   std::string byte_count_of(const std::string& id) const;
 
   const NodeSettings settings_;

@@ -194,6 +194,42 @@ TEST_F(LifecycleTest, ARestartedNodeSweepsWhatDied) {
   expect_clean(before);
 }
 
+// Takes the port of the way out as soon as it is free, and gives it back when told.
+constexpr const char* kTakeProxyPort =
+    "nohup python3 -c \"\n"
+    "import os, socket, time\n"
+    "taken = socket.socket()\n"
+    "while True:\n"
+    "  try: taken.bind(('127.0.0.1', 3128)); break\n"
+    "  except OSError: time.sleep(.001)\n"
+    "open('/tmp/taken', 'w')\n"
+    "while not os.path.exists('/tmp/go'): time.sleep(.01)\n\" > /dev/null 2>&1 &";
+
+TEST_F(LifecycleTest, TheWayOutOpensAgainHoweverLateItsPortIsFree) {
+  CreateSpec spec = node().spec();
+  spec.network.allow = {"example.org:443"};
+  const std::string id = node().create(spec);
+  const auto answer = [&] {
+    return node()
+        .python(id,
+                "import socket\n"
+                "proxy = socket.create_connection(('127.0.0.1', 3128), 1)\n"
+                "proxy.sendall(b'CONNECT no.example.org:443 HTTP/1.1\\r\\nHost: x\\r\\n\\r\\n')\n"
+                "print(proxy.recv(12).decode())")
+        .out;
+  };
+  ASSERT_EQ(answer(), "HTTP/1.1 403\n");
+  ASSERT_EQ(node().shell(id, kTakeProxyPort).exit_code, 0);
+  const std::string root = "/proc/" + std::to_string(node().record(id).pid) + "/root";
+  node().kill();
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(root + "/tmp/taken"); }));
+  node().start();
+  std::this_thread::sleep_for(1500ms);  // longer than the node tries it in quick succession
+  EXPECT_EQ(answer(), "") << "the control";
+  node().shell(id, "touch /tmp/go");
+  EXPECT_TRUE(eventually([&] { return answer() == "HTTP/1.1 403\n"; }));
+}
+
 // What runs has every range of user ids, so the trial at the start gets none.
 TEST_F(LifecycleTest, AFullMachineIsTakenOverAgain) {
   node().stop();
