@@ -38,9 +38,14 @@ class HttpForwardTest : public ::testing::Test {
   error_code end_at_client(Stream& client, End end, const std::function<error_code()>& read) {
     PlainStream upstream(connection_->upstream);
     error_code failure;
+    const auto work = asio::make_work_guard(loop_);
+    int running = 2;  // on the loop: the reader's end and the forwarding, which uses what is here
+    const auto end_one = [&] {
+      if (--running == 0) loop_.stop();
+    };
     std::thread far([&] {
       failure = read();
-      asio::post(loop_, [this] { loop_.stop(); });
+      asio::post(loop_, end_one);
     });
     spawn_detached(loop_.get_executor(), [&]() -> Task<void> {
       std::array<char, 1024> request;
@@ -55,9 +60,11 @@ class HttpForwardTest : public ::testing::Test {
       co_await std::move(accepting);
       auto forwarding = forward(connection_, client, upstream, kPlainRequest, "", Redactor());
       co_await std::move(forwarding);
+      end_one();
     });
     loop_.run_for(std::chrono::seconds(10));
     far.join();
+    EXPECT_EQ(running, 0);
     return failure;
   }
 
