@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <chrono>
 #include <fstream>
@@ -180,6 +181,18 @@ int64_t read_cgroup_number(const std::string& directory, const char* file) {
   std::string text = read_cgroup_file(directory, file);
   int64_t value = 0;
   std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+int64_t read_cgroup_counter(const std::string& directory, const char* file, std::string_view key) {
+  const Fd counter(open((directory + "/" + file).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!counter) return errno == ENOENT ? 0 : -1;
+  std::array<char, 4096> text{};
+  const ssize_t length = read(counter.get(), text.data(), text.size());
+  if (length <= 0) return -1;
+  if (!key.empty()) return stat_value(std::string(text.data(), length), key);
+  int64_t value = -1;
+  std::from_chars(text.data(), text.data() + length, value);
   return value;
 }
 

@@ -45,7 +45,8 @@ class CgroupTree {
   virtual CgroupSupport support() const = 0;
   virtual CgroupEntry create(const std::string& id, const Resources& resources) = 0;
   virtual CgroupUsage usage(const std::vector<std::string>& directories) const = 0;
-  virtual int64_t cpu_micros(const std::vector<std::string>& directories) const = 0;  // of usage()
+  // Of usage(): since the start; negative when the counter is there and cannot be read now.
+  virtual int64_t cpu_micros(const std::vector<std::string>& directories) const = 0;
   // Bytes of kernel memory for which a group is charged: all with version 1, that of unreclaimable
   // objects with version 2. 0: unknown.
   virtual int64_t kernel_bytes(const std::vector<std::string>&) const { return 0; }
@@ -118,6 +119,10 @@ void write_cgroup_file(const std::string& directory, const char* file, const std
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text);
 std::string read_cgroup_file(const std::string& directory, const char* file);  // "" when missing
 int64_t read_cgroup_number(const std::string& directory, const char* file);  // 0 when missing
+// Likewise for a number that somebody is charged for: negative when the file is there and cannot be
+// read now, as without a free descriptor. `key`: that of its line; empty: it is alone in the file.
+int64_t read_cgroup_counter(const std::string& directory, const char* file,
+                            std::string_view key = {});
 // The processes of a group that are visible here; others are listed as 0 and left out.
 std::set<pid_t> cgroup_processes(const std::string& directory);
 // Kills those of the processes that are still in the group, and nobody who got one of their numbers

@@ -80,8 +80,8 @@ class CgroupV1 : public CgroupTree {
 
   int64_t cpu_micros(const std::vector<std::string>& directories) const override {
     for (const std::string& directory : directories)
-      if (const int64_t nanos = read_cgroup_number(directory, "cpuacct.usage"); nanos != 0)
-        return nanos / 1000;
+      if (const int64_t nanos = read_cgroup_counter(directory, "cpuacct.usage"); nanos != 0)
+        return nanos < 0 ? nanos : nanos / 1000;
     return 0;
   }
 

@@ -57,7 +57,7 @@ class CgroupV2 : public CgroupTree {
 
   int64_t cpu_micros(const std::vector<std::string>& directories) const override {
     if (directories.empty()) return 0;
-    return stat_value(read_cgroup_file(directories.front(), "cpu.stat"), "usage_usec");
+    return read_cgroup_counter(directories.front(), "cpu.stat", "usage_usec");
   }
 
   int64_t kernel_bytes(const std::vector<std::string>& directories) const override {

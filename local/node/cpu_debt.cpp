@@ -4,7 +4,7 @@
 
 namespace sandgate {
 
-// A counter that cannot be read, as of a sandbox that ends, is 0.
+// A counter that cannot be read, as of a sandbox that ends, is 0 or negative.
 int64_t CpuDebt::advance(int64_t used_micros, Clock::time_point now, int64_t milli_vcpu) {
   if (used_micros_ >= 0) {
     using std::chrono::microseconds;

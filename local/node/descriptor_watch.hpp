@@ -19,7 +19,7 @@ class DescriptorWatch {
 
  private:
   struct Scan {
-    int64_t cpu_micros = 0;  // that the sandbox had used by then; 0: unknown
+    int64_t cpu_micros = 0;  // that the sandbox had used by then; not positive: unknown
     int hiding = 0;  // looks in a row, this included, at which it may have held more than was seen
   };
   using Scans = std::map<std::string, Scan>;  // by sandbox

@@ -99,6 +99,7 @@ std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
   }
   stop(*live, target.timeout);
   const SandboxMetrics counted = last_usage(live->record, clock_.now());
+  if (counted.cpu_micros < 0) throw StepError("read processor time", EMFILE);
   // Before the sandbox is gone, so that its usage is never missing.
   final_usage_.append(id, {counted});
   end(live);

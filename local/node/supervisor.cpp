@@ -91,6 +91,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.sampled_at = clock_.now();
   // What is removed meanwhile reads as 0, which would be taken for counters that began anew.
   if (!table_.lookup(id)) throw Error::not_found("sandbox", id);
+  if (metrics.cpu_micros < 0) throw StepError("read processor time", EMFILE);
   return metrics;
 }
 
