@@ -11,6 +11,7 @@
 
 #include "gateway/core/files.hpp"
 #include "gateway/core/random.hpp"
+#include "local/image/draft.hpp"
 
 namespace sandgate {
 namespace {
@@ -119,22 +120,23 @@ std::vector<std::string> ImageStore::names() const {
   return names;
 }
 
+ImageStore::NamedImage ImageStore::look_up(const std::string& name) const {
+  const auto text = read_text_file(directory_ + "/names/" + name);
+  if (!text && errno == ENOENT) return {.is_there = false};  // it was removed meanwhile
+  return {.image = described(text.value_or(""))};
+}
+
 std::vector<ImageInfo> ImageStore::list() const {
   std::vector<ImageInfo> images;
-  for (const std::string& name : names()) {
-    const auto text = read_text_file(directory_ + "/names/" + name);
-    if (auto info = described(text.value_or(""))) images.push_back(*std::move(info));
-  }
+  for (const std::string& name : names())
+    if (auto found = look_up(name); found.image) images.push_back(*std::move(found.image));
   return images;
 }
 
 std::vector<std::string> ImageStore::broken() const {
   std::vector<std::string> broken;
-  for (const std::string& name : names()) {
-    const auto text = read_text_file(directory_ + "/names/" + name);
-    if (!text && errno == ENOENT) continue;  // it was removed meanwhile
-    if (!described(text.value_or(""))) broken.push_back(name);
-  }
+  for (const std::string& name : names())
+    if (look_up(name).is_broken()) broken.push_back(name);
   return broken;
 }
 
@@ -188,9 +190,8 @@ std::vector<std::string> ImageStore::collect(const Users& users) {
     const std::string name = entry.path().filename();
     if (!kept) break;
     if (kept->contains(name)) continue;
-    const std::string away = make_draft() + "/tree";
-    if (take_away(name, away, users, kept)) gone.push_back("sha256:" + name);
-    fs::remove_all(fs::path(away).parent_path());
+    const Draft away(*this);
+    if (take_away(name, away.below("tree"), users, kept)) gone.push_back("sha256:" + name);
   }
   return gone;
 }
@@ -214,11 +215,9 @@ bool ImageStore::take_away(const std::string& name, const std::string& to, const
 std::optional<std::set<std::string>> ImageStore::kept_trees(const Users& users) const {
   std::set<std::string> kept;
   for (const std::string& name : names()) {
-    const auto text = read_text_file(directory_ + "/names/" + name);
-    if (!text && errno == ENOENT) continue;  // it was removed meanwhile
-    const auto info = described(text.value_or(""));
-    if (!info) return std::nullopt;
-    kept.insert(tree_name(info->digest));
+    const NamedImage found = look_up(name);
+    if (found.is_broken()) return std::nullopt;
+    if (found.image) kept.insert(tree_name(found.image->digest));
   }
   const auto used = users();
   if (!used) return std::nullopt;

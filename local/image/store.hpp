@@ -72,7 +72,15 @@ class ImageStore {
   ImageInfo read(const std::string& name) const;  // throws Error(not_found), also when broken
 
  private:
+  // What the store has under a name that it listed.
+  struct NamedImage {
+    bool is_there = true;
+    std::optional<ImageInfo> image;
+    bool is_broken() const { return is_there && !image; }
+  };
+
   std::vector<std::string> names() const;
+  NamedImage look_up(const std::string& name) const;
   std::string tree_path(const std::string& digest) const;
   OpenImage open_tree(ImageInfo info) const;
   // Moves a tree to another path and returns true, unless it has to stay. Sets what has to.
