@@ -9,6 +9,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kFindTimeout{5};
+
 }  // namespace
 
 Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {

@@ -38,7 +38,8 @@ class Spared {
 
 TEST_F(BombsTest, NoProgramIsSparedAsItsNodeIs) {
   const Spared here;
-  if (Spared::now() != -900) GTEST_SKIP() << "may not lower the OOM score";
+  if (Spared::now() != -900)
+    GTEST_SKIP() << "needs CAP_SYS_RESOURCE: no other process may lower its OOM score";
   LocalNode spared;
   const std::string box = spared.create();
   const std::string line =
