@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/log.hpp"
 #include "local/node/requests.hpp"
 
 namespace sandgate {
@@ -15,8 +16,6 @@ namespace {
 
 constexpr const char* kNewer = "/newer";
 constexpr const char* kOlder = "/older";
-
-Error not_kept() { return Error(ErrorCode::unavailable, "the node cannot keep an end"); }
 
 std::map<std::string, FinalUsageLog::Entry> read_file(const std::string& path) {
   std::map<std::string, FinalUsageLog::Entry> file;
@@ -48,27 +47,42 @@ FinalUsageLog::FinalUsageLog(std::string directory, size_t max_per_file)
     deaths_.erase(deaths_.begin(), deaths_.end() - static_cast<std::ptrdiff_t>(kDeaths));
 }
 
+// Lines that are owed to the newer file go to the one that takes its place.
 void FinalUsageLog::rotate() {
-  const std::string newer = directory_ + kNewer;
-  if (rename(newer.c_str(), (directory_ + kOlder).c_str()) != 0) throw not_kept();
-  file_.reset();
   older_ = std::exchange(newer_, {});
+  const std::string newer = directory_ + kNewer;
+  if (rename(newer.c_str(), (directory_ + kOlder).c_str()) == 0) file_.reset();
+}
+
+bool FinalUsageLog::write_line(const std::string& line) {
+  constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
+  if (!file_) file_ = Fd(open((directory_ + kNewer).c_str(), kAppend, 0600));
+  return file_ && write(file_.get(), line.data(), line.size()) == static_cast<ssize_t>(line.size());
+}
+
+void FinalUsageLog::write_lines() {
+  while (!owed_.empty() && write_line(owed_.front())) owed_.pop_front();
+}
+
+void FinalUsageLog::write_owed() {
+  const std::lock_guard lock(mutex_);
+  write_lines();
 }
 
 void FinalUsageLog::append(const std::string& sandbox, const Entry& end) {
-  // The leading newline ends an incomplete line that a killed node may have left.
   const Json entry{{"id", sandbox}, {"counted", to_json(end.usage)}, {"died", end.died}};
-  const std::string line = "\n" + entry.dump() + "\n";
   const std::lock_guard lock(mutex_);
   if (newer_.size() >= max_per_file_) rotate();
-  constexpr int kAppend = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC;
-  if (!file_) file_ = Fd(open((directory_ + kNewer).c_str(), kAppend, 0600));
-  if (!file_ || write(file_.get(), line.data(), line.size()) != static_cast<ssize_t>(line.size()))
-    throw not_kept();
   newer_[sandbox] = end;
-  if (!end.died) return;
-  deaths_.emplace_back(end.usage.sampled_at, sandbox);
+  if (end.died) deaths_.emplace_back(end.usage.sampled_at, sandbox);
   if (deaths_.size() > kDeaths) deaths_.pop_front();
+  const bool owes_already = !owed_.empty();
+  // The leading newline ends an incomplete line, of a full disk or a killed node.
+  owed_.push_back("\n" + entry.dump() + "\n");
+  write_lines();
+  if (owed_.size() > max_per_file_) owed_.pop_front();
+  if (!owed_.empty() && !owes_already)
+    log::warn("ends are kept in memory only", {{"directory", directory_}});
 }
 
 std::vector<std::string> FinalUsageLog::died_since(Time moment) const {

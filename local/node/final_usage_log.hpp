@@ -26,8 +26,10 @@ class FinalUsageLog {
     SandboxMetrics usage;
     bool died = false;  // by itself, not on request
   };
-  // Appends an entry, which survives the node's end. Throws Error(unavailable) when writing fails.
+  // Appends an entry, which survives the node's end. One that cannot be written now, for lack of
+  // space or descriptors, is known all the same, and owed to the file.
   void append(const std::string& sandbox, const Entry& end);
+  void write_owed();  // as far as possible; to be called from time to time
   std::optional<Entry> find(const std::string& sandbox) const;
   // Ids of sandboxes that died then or later, of the newest kDeaths.
   static constexpr size_t kDeaths = 1000;
@@ -36,12 +38,15 @@ class FinalUsageLog {
  private:
   using Counted = std::map<std::string, Entry>;
   void rotate();
+  bool write_line(const std::string& line);
+  void write_lines();  // called with mutex_ held
 
   const std::string directory_;
   const size_t max_per_file_;
   mutable std::mutex mutex_;
   Counted newer_, older_;
   std::deque<std::pair<Time, std::string>> deaths_;  // oldest first
+  std::deque<std::string> owed_;  // lines, oldest first; max_per_file_ at most
   Fd file_;  // of the newer half; opened when needed
 };
 

@@ -55,6 +55,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
                  end_expired();
                  watch_space();
                  disks_.drop_unused();
+                 final_usage_.write_owed();
                }) {
   capabilities_.no_egress = egress_.unsupported_reason();
   recover();

@@ -1,11 +1,12 @@
 #include "local/node/final_usage_log.hpp"
 
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <sys/resource.h>
 
+#include <filesystem>
 #include <fstream>
 
-#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -63,11 +64,50 @@ TEST(FinalUsageLog, WithoutDescriptorsForAMomentTheyAreKeptAfterwards) {
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
   const rlimit none{0, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
-  EXPECT_EQ(code_of([&] { log.append("two", usage(2)); }), ErrorCode::unavailable);
+  log.append("two", usage(2, /*died=*/true));
+  log.write_owed();
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
-  EXPECT_NO_THROW(log.append("two", usage(2)));
+  EXPECT_TRUE(log.find("two"));
+  EXPECT_EQ(log.died_since(Time()), std::vector<std::string>{"two"});
+  EXPECT_FALSE(FinalUsageLog(home.path(), 1).find("two")) << "the control";
+  log.write_owed();
   EXPECT_TRUE(FinalUsageLog(home.path(), 1).find("one"));
   EXPECT_TRUE(FinalUsageLog(home.path(), 1).find("two"));
+}
+
+// Beyond a limit the file takes part of a line, and then nothing.
+TEST(FinalUsageLog, OnAFullDiskTheyAreKnownAndWrittenWhenThereIsRoom) {
+  const TempDirectory home;
+  FinalUsageLog log(home.path());
+  log.append("one", usage(1));
+  const auto size = std::filesystem::file_size(home.path() + "/newer");
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  const auto ignored = signal(SIGXFSZ, SIG_IGN);
+  const rlimit little{size + 10, before.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  log.append("two", usage(2));
+  log.append("three", usage(3));
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  signal(SIGXFSZ, ignored);
+  EXPECT_EQ(std::filesystem::file_size(home.path() + "/newer"), size + 10) << "the control";
+  EXPECT_EQ(log.find("two")->usage.cpu_micros, 2);
+  log.append("four", usage(4));
+  const FinalUsageLog later(home.path());
+  for (const char* id : {"one", "two", "three", "four"}) EXPECT_TRUE(later.find(id)) << id;
+}
+
+TEST(FinalUsageLog, OwesNoMoreThanAFile) {
+  const TempDirectory home;
+  FinalUsageLog log(home.path() + "/gone", 2);
+  std::filesystem::remove(home.path() + "/gone");
+  for (const char* id : {"a", "b", "c", "d"}) log.append(id, usage(1));
+  std::filesystem::create_directory(home.path() + "/gone");
+  log.write_owed();
+  const FinalUsageLog later(home.path() + "/gone", 2);
+  EXPECT_FALSE(later.find("b"));
+  EXPECT_TRUE(later.find("c"));
+  EXPECT_TRUE(later.find("d"));
 }
 
 // As of a node that was killed while it wrote.
