@@ -4,12 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 
 #include "gateway/core/log.hpp"
 #include "local/egress/byte_count.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/node/kill.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/supervisor.hpp"
 
 namespace sandgate {
@@ -27,6 +29,9 @@ bool wait_gone(int pidfd, std::chrono::milliseconds timeout) {
 
 // Nearly all sandboxes are dead by then.
 constexpr std::chrono::milliseconds kUnhurried{20};
+
+// One a second.
+constexpr int kLooksAtCounters = 60;
 
 Error not_ended() { return Error(ErrorCode::timeout, "the sandbox does not end"); }
 
@@ -99,7 +104,6 @@ std::optional<SandboxMetrics> Supervisor::finish(const std::string& id,
   }
   stop(*live, target.timeout);
   const SandboxMetrics counted = last_usage(live->record, clock_.now());
-  if (counted.cpu_micros < 0) throw StepError("read processor time", EMFILE);
   // Before the sandbox is gone, so that its usage is never missing.
   final_usage_.append(id, {counted});
   end(live);
@@ -112,6 +116,7 @@ SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
   egress_.detach(record.id);
   SandboxMetrics counted;
   counted.cpu_micros = cgroups_->cpu_micros(record.cgroups);
+  if (counted.cpu_micros < 0) throw StepError("read processor time", EMFILE);
   counted.egress_bytes = egress::read_byte_count(byte_count_of(record.id));
   counted.sampled_at = end;
   return counted;
@@ -121,15 +126,7 @@ SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
 // request timed out before the exit.
 void Supervisor::record_death(const LiveSandbox& live, Time died_at) {
   if (table_.is_gone(live) || live.record.state == RecordState::waiting) return;
-  record_final_usage(live.record, died_at, /*died=*/!live.killed);
-}
-
-void Supervisor::record_final_usage(const JournalRecord& record, Time end, bool died) {
-  try {
-    final_usage_.append(record.id, {last_usage(record, end), died});
-  } catch (const std::exception& failure) {
-    log::warn("a death is not kept", {{"sandbox", record.id}, {"reason", failure.what()}});
-  }
+  final_usage_.append(live.record.id, {last_usage(live.record, died_at), /*died=*/!live.killed});
 }
 
 void Supervisor::on_exit(const std::string& id) {
@@ -137,11 +134,37 @@ void Supervisor::on_exit(const std::string& id) {
   LivePtr live = table_.lookup(id);
   if (!live) return;
   live->ending = true;
-  post_([this, live, died_at = clock_.now()] {
-    std::lock_guard busy(live->busy);
-    record_death(*live, died_at);
-    end(live);
-  });
+  post_([this, death = Death{live, clock_.now()}] { end_dead(death); });
+}
+
+// While its counters cannot be read, for lack of descriptors or memory, it stays listed, since
+// nobody asks again for the usage of what is gone.
+void Supervisor::end_dead(Death death) {
+  std::lock_guard busy(death.live->busy);
+  try {
+    record_death(*death.live, death.at);
+  } catch (const StepError& failure) {
+    const bool last = !is_lack_of_resources(failure) || ++death.looks == kLooksAtCounters;
+    if (last || death.looks == 1)
+      log::warn(last ? "a death is not kept" : "a death is not kept yet",
+                {{"sandbox", death.live->record.id},
+                 {"step", failure.what()},
+                 {"error", std::strerror(failure.number)}});
+    if (!last) {
+      const std::lock_guard lock(unread_mutex_);
+      return unread_.push_back(death);
+    }
+  }
+  end(death.live);
+}
+
+void Supervisor::end_unread() {
+  std::vector<Death> deaths;
+  {
+    const std::lock_guard lock(unread_mutex_);
+    deaths.swap(unread_);
+  }
+  for (Death& death : deaths) post_([this, death = std::move(death)] { end_dead(death); });
 }
 
 // Each sandbox is killed once only. The watcher reports its exit.

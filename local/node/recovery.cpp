@@ -60,7 +60,14 @@ void Supervisor::record_missed_death(const JournalRecord& record) {
     return std::filesystem::exists(group, unknown);
   };
   if (record.cgroups.empty() || !std::ranges::all_of(record.cgroups, is_there)) return;
-  record_final_usage(record, clock_.now(), /*died=*/true);
+  try {
+    const Time now = clock_.now();
+    final_usage_.append(record.id, {last_usage(record, now), /*died=*/true});
+  } catch (const StepError& failure) {
+    log::warn("a death is not kept", {{"sandbox", record.id},
+                                      {"step", failure.what()},
+                                      {"error", std::strerror(failure.number)}});
+  }
 }
 
 // Killing the first process ends all others of its pid namespace. The id range and control groups

@@ -53,6 +53,7 @@ Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<v
       watcher_([this](const std::string& id) { on_exit(id); },
                [this] {
                  end_expired();
+                 end_unread();
                  watch_space();
                  disks_.drop_unused();
                  final_usage_.write_owed();

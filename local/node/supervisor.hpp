@@ -58,7 +58,8 @@ class Supervisor {
   void kill(const std::string& id, std::chrono::milliseconds timeout = kEndTimeout);
   // As kill(), and returns the usage (processor time and bytes sent) at the sandbox's end. Later
   // calls and final_usage_of() return the same usage, also after a crash, as they do for a sandbox
-  // that died by itself. Empty: unknown.
+  // that died by itself (see FinalUsageLog). Empty: unknown. Throws StepError when its counters
+  // cannot be read now: call again.
   std::optional<SandboxMetrics> finish(const std::string& id,
                                        std::chrono::milliseconds timeout = kEndTimeout);
   std::optional<FinalUsageLog::Entry> final_usage_of(const std::string& id) const {
@@ -131,14 +132,23 @@ class Supervisor {
   // Throws Error(timeout).
   KillTarget lock_to_kill(const std::string& id, std::chrono::milliseconds timeout) const;
   void remove_traces(const LivePtr& live);
-  // Closes the way out of a dead sandbox and returns what it has used.
+  // Closes the way out of a dead sandbox and returns what it has used. Throws StepError when its
+  // counters cannot be read now.
   SandboxMetrics last_usage(const JournalRecord& record, Time end);
-  // Remembers the usage of a sandbox that died at that time, unless its end is remembered.
+  // Remembers the usage of a sandbox that died at that time, unless its end is remembered. Throws
+  // as last_usage() does.
   void record_death(const LiveSandbox& live, Time died_at);
-  void record_final_usage(const JournalRecord& record, Time end, bool died);  // logs failures
+  struct Death {
+    LivePtr live;
+    Time at;
+    int looks = 0;  // at its counters, in vain
+  };
+  // Remembers a death and removes the traces, or does it later: see end_unread().
+  void end_dead(Death death);
   // Called by the watcher.
   void on_exit(const std::string& id);
   void end_expired();
+  void end_unread();  // tries end_dead() again
 
   // Sandboxes that an earlier supervisor left (recovery.cpp).
   void recover();
@@ -206,6 +216,8 @@ class Supervisor {
   Capabilities capabilities_;
   WarmPool pool_;
   DeferredCleanup cleanup_;
+  std::mutex unread_mutex_;
+  std::vector<Death> unread_;  // guarded by unread_mutex_
   // Last, because their threads use the members above.
   Watcher watcher_;
   std::unique_ptr<PoolRefiller> refiller_;

@@ -1,5 +1,6 @@
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
@@ -119,6 +120,30 @@ TEST_F(MetricsTest, ADeathWhoseUsageIsUnknownIsAnEndAnyway) {
   std::filesystem::create_directory(node_->run_dir() + "/sandboxes/" + id + "/egress_bytes");
   ASSERT_EQ(::kill(static_cast<pid_t>(node_->record(id).pid), SIGKILL), 0);
   EXPECT_TRUE(eventually([&] { return run(node_->provider().list()).empty(); }));
+}
+
+TEST_F(MetricsTest, ADeathThatCannotBeCountedForAMomentIsCountedAfterwards) {
+  const std::string id = node_->create();
+  node_->python(id, "import time\nwhile time.process_time() < 0.4: pass");
+  const auto first = static_cast<pid_t>(node_->record(id).pid);
+  const auto find = [&] { return run(node_->provider().find(id)); };
+  rlimit before{};
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, &none, nullptr), 0);
+  ASSERT_EQ(::kill(first, SIGKILL), 0);
+  std::this_thread::sleep_for(1500ms);
+  const auto dead = find();
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_TRUE(dead && dead->state == BackendState::running) << "the control";
+  EXPECT_TRUE(eventually([&] {
+    const auto found = find();
+    return found && found->state == BackendState::gone;
+  }));
+  const auto found = find();
+  ASSERT_TRUE(found && found->counted);
+  EXPECT_TRUE(found->died);
+  EXPECT_GT(found->counted->cpu_micros, 400'000);
 }
 
 TEST_F(MetricsTest, AnErrorSaysWhatFailedAndNothingElse) {
