@@ -2,6 +2,7 @@
 
 #include <filesystem>
 
+#include "gateway/core/log.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/snapshot_store.hpp"
 
@@ -27,7 +28,14 @@ std::optional<std::set<std::string>> used_trees(const NodeSettings& settings) {
 }  // namespace
 
 std::vector<std::string> collect_images(const NodeSettings& settings, ImageStore& store) {
-  return store.collect([&] { return used_trees(settings); });
+  return store.collect([&]() -> std::optional<std::set<std::string>> {
+    try {
+      return used_trees(settings);
+    } catch (const std::exception& unreadable) {
+      log::warn("no image is removed: what is used is not known", {{"reason", unreadable.what()}});
+      return std::nullopt;
+    }
+  });
 }
 
 }  // namespace sandgate

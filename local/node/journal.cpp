@@ -11,6 +11,8 @@
 #include "gateway/core/files.hpp"
 #include "local/egress/network_json.hpp"
 #include "local/fd.hpp"
+#include "local/namespaces/step_error.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {
@@ -52,9 +54,11 @@ Time expiry_of(const Json& json) {
 JournalRecord read_entry(const std::filesystem::path& directory) {
   JournalRecord record;
   record.id = directory.filename().string();
-  const std::string text = read_text_file(directory.string() + kEntry).value_or("");
+  const auto text = read_text_file(directory.string() + kEntry);
+  const StepError unread("read journal entry", errno);
+  if (!text && is_lack_of_resources(unread)) throw unread;
   try {
-    JournalRecord read = sandbox_record_from(parse_json(text));
+    JournalRecord read = sandbox_record_from(parse_json(text.value_or("")));
     if (read.id == record.id) return read;
     // An assign() that did not finish: the owner was never told, so it is still a warm sandbox.
     read.id = record.id;

@@ -50,7 +50,8 @@ class Journal {
   void assign(const std::string& warm, const JournalRecord& record) const;
   void remove(const std::string& id) const;  // removes the sandbox's directory with its content
   // Returns the entries of all directories. A missing or broken entry yields a record with only its
-  // id set.
+  // id set. Throws StepError when one cannot be opened for lack of descriptors or memory: its
+  // sandbox may run.
   std::vector<JournalRecord> read_all() const;
 
   std::string directory_of(const std::string& id) const { return directory_ + "/" + id; }

@@ -21,8 +21,10 @@ void write_document(const std::string& path, const StoredSnapshot& snapshot, Dur
     throw StepError("keep snapshot", errno);
 }
 
+// Only what the system says is not there is missing: a process out of descriptors opens nothing.
 std::optional<StoredSnapshot> read_document(const std::string& path) {
   const auto text = read_text_file(path);
+  if (!text && errno != ENOENT) throw StepError("read snapshot", errno);
   if (!text) return std::nullopt;
   try {
     return stored_snapshot_from(parse_json(*text));
@@ -131,6 +133,7 @@ bool SnapshotStore::has_begun(const std::string& id) const {
 OpenSnapshot SnapshotStore::open(const std::string& id) const {
   auto snapshot = find(id);
   Fd image(::open(image_path(id).c_str(), O_RDONLY | O_CLOEXEC));
+  if (!image && errno != ENOENT) throw StepError("open snapshot", errno);
   if (!snapshot || !image) throw Error::not_found("snapshot", id);
   return {std::move(*snapshot), std::move(image)};
 }
@@ -145,8 +148,8 @@ std::vector<StoredSnapshot> SnapshotStore::list() const { return snapshots_in(di
 
 std::vector<StoredSnapshot> snapshots_in(const std::string& directory) {
   std::vector<StoredSnapshot> all;
-  std::error_code missing;
-  for (const auto& entry : std::filesystem::directory_iterator(directory, missing)) {
+  if (!std::filesystem::exists(directory)) return all;
+  for (const auto& entry : std::filesystem::directory_iterator(directory)) {
     if (entry.path().extension() != kDocument) continue;
     if (auto snapshot = read_document(entry.path().string())) all.push_back(std::move(*snapshot));
   }

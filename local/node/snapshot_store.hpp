@@ -29,12 +29,14 @@ struct OpenSnapshot {
   Fd image;  // for reading; stays valid when the snapshot is removed meanwhile
 };
 
-// Returns the complete snapshots in a directory, which need not exist.
+// Returns the complete snapshots in a directory, which need not exist. Throws StepError or
+// filesystem_error when one of them, or the directory, cannot be read now.
 std::vector<StoredSnapshot> snapshots_in(const std::string& directory);
 
 // The store of snapshots in a directory accessible to root only: an image and a document each. A
-// snapshot exists once its document does; what lacks the other half, or cannot be read, is removed
-// by the constructor. Removing a snapshot does not affect disks made from it. Thread-safe; callers
+// snapshot exists once its document does; what lacks the other half, or is damaged, is removed by
+// the constructor. Removing a snapshot does not affect disks made from it. Everything that reads
+// throws StepError when a document or image is there and cannot be opened now. Thread-safe; callers
 // validate ids.
 class SnapshotStore {
  public:

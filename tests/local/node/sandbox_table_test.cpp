@@ -1,11 +1,13 @@
 #include "local/node/sandbox_table.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
 #include <future>
 
+#include "local/namespaces/step_error.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
@@ -114,6 +116,26 @@ TEST_F(SandboxTableTest, NobodyWaitsForWhatIsBusy) {
   EXPECT_TRUE(lock_sandbox(*live));
   live->ending = true;
   EXPECT_EQ(code(), ErrorCode::conflict) << "nor begins anything with what ends";
+}
+
+// Taken for a broken one, its sandbox would be ended.
+TEST_F(SandboxTableTest, AnEntryThatCannotBeOpenedNowIsNotBroken) {
+  journal_.write(entered("one")->record);
+  rlimit before{};
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const Fd lowest(dup(0));
+  // Enough for the directory.
+  const rlimit few{static_cast<rlim_t>(lowest.get()) + 2, before.rlim_max};
+  int missing = 0;
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  try {
+    journal_.read_all();
+  } catch (const StepError& failure) {
+    missing = failure.number;
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  EXPECT_EQ(missing, EMFILE);
+  EXPECT_EQ(journal_.read_all().at(0).state, RecordState::running);
 }
 
 }  // namespace

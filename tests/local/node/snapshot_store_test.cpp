@@ -2,11 +2,13 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <filesystem>
 #include <fstream>
 #include <set>
 
+#include "local/namespaces/step_error.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
@@ -70,6 +72,48 @@ TEST_F(SnapshotStoreTest, RemovesWhatIsNotWhole) {
   const SnapshotStore store(place_);
   EXPECT_EQ(files(), (std::set<std::string>{"whole.img", "whole.json"}));
   EXPECT_EQ(store.list().size(), 1u);
+}
+
+// Calls it in a process that has no descriptor left.
+bool fails_without_descriptors(const std::function<void()>& call) {
+  rlimit before{};
+  EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &before), 0);
+  const rlimit none{0, before.rlim_max};
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  bool failed = false;
+  try {
+    call();
+  } catch (const StepError& failure) {
+    failed = failure.number == EMFILE;
+  } catch (const Error&) {
+    // it was taken for missing
+  }
+  EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
+  return failed;
+}
+
+TEST_F(SnapshotStoreTest, WhatCannotBeOpenedNowIsNotMissing) {
+  SnapshotStore store(place_);
+  add(store, "sn1");
+  EXPECT_TRUE(fails_without_descriptors([&] { store.find("sn1"); }));
+  EXPECT_TRUE(fails_without_descriptors([&] { store.open("sn1"); }));
+  EXPECT_EQ(code_of([&] { store.open("sn2"); }), ErrorCode::not_found);
+  EXPECT_TRUE(store.open("sn1").image);
+}
+
+// As if descriptors were lacking while a store begins.
+TEST_F(SnapshotStoreTest, RemovesNothingThatCannotBeOpened) {
+  {
+    SnapshotStore store(place_);
+    add(store, "sn1");
+  }
+  const std::string document = place_ + "/sn1.json";
+  std::filesystem::rename(document, place_ + "/aside");
+  std::filesystem::create_symlink(document, document);
+  EXPECT_THROW(SnapshotStore{place_}, StepError);
+  EXPECT_THROW(snapshots_in(place_), StepError);
+  std::filesystem::rename(place_ + "/aside", document);
+  EXPECT_EQ(SnapshotStore(place_).list().size(), 1u);
 }
 
 }  // namespace
