@@ -124,12 +124,17 @@ MachineShare claim_share(const NodeSettings& settings, const std::string& direct
              .wanted_name = settings.name,
              .wanted_base = settings.id_base,
              .id_ranges = settings.id_ranges};
-  const auto own = std::ranges::find(others, mine.sandboxes, &Claim::sandboxes);
-  const bool same = own != others.end() && own->wanted_name == mine.wanted_name &&
-                    own->wanted_base == mine.wanted_base && own->id_ranges == mine.id_ranges;
-  if (same) mine = *own;
-  if (own != others.end()) others.erase(own);
-  if (!same) {
+  // Several, when settings were changed: what began with the former ones may still run.
+  const auto own = std::ranges::partition(
+      others, [&](const Claim& claim) { return claim.sandboxes != mine.sandboxes; });
+  const auto same = std::ranges::find_if(own, [&](const Claim& claim) {
+    return claim.wanted_name == mine.wanted_name && claim.wanted_base == mine.wanted_base &&
+           claim.id_ranges == mine.id_ranges;
+  });
+  const bool is_known = same != own.end();
+  if (is_known) mine = *same;
+  others.erase(own.begin(), own.end());
+  if (!is_known) {
     mine.name = free_name(settings, others);
     mine.id_base = free_base(settings, others);
   }

@@ -17,7 +17,8 @@ struct MachineShare {
 };
 
 // Claims the configured name and span, or the next that no other node of this machine has claimed.
-// A restarted node gets its former share. Claims are files below `directory`, which is made if
+// A restarted node gets the share that it had with
+// these settings. Claims are files below `directory`, which is made if
 // needed. Throws Error(no_capacity) when all spans are claimed, StepError when a claim cannot be
 // written.
 MachineShare claim_share(const NodeSettings& settings,

@@ -79,6 +79,22 @@ TEST_F(MachineShareTest, OtherSettingsMakeAnotherClaim) {
   EXPECT_EQ(claim_share(changed, claims()).id_base, 700'000'000u);
 }
 
+TEST_F(MachineShareTest, ClaimsOfFormerSettingsAreInNobodysOwnWay) {
+  leave_a_sandbox("a");
+  NodeSettings changed = settings("a");
+  for (const uint32_t base : {700'000'000u, 1'100'000'000u, 1'500'000'000u, 1'900'000'000u}) {
+    changed.id_base = base;
+    for (int start = 0; start < 2; ++start) {
+      const MachineShare share = claim_share(changed, claims());
+      EXPECT_EQ(share.id_base, base);
+      EXPECT_EQ(share.name, "local");
+    }
+  }
+  NodeSettings neighbour = settings("b");
+  neighbour.id_base = 700'000'000;
+  EXPECT_GT(claim_share(neighbour, claims()).id_base, 700'000'000u) << "what runs there is kept";
+}
+
 TEST_F(MachineShareTest, SpansThatOnlyOverlapAreTakenToo) {
   const MachineShare first = claim("a");
   NodeSettings other = settings("b");
