@@ -30,6 +30,9 @@ bool wait_gone(int pidfd, std::chrono::milliseconds timeout) {
 // Nearly all sandboxes are dead by then.
 constexpr std::chrono::milliseconds kUnhurried{20};
 
+// Whoever asked for a sandbox that failed waits for the answer.
+constexpr std::chrono::milliseconds kGivenUp{1000};
+
 // One a second.
 constexpr int kLooksAtCounters = 60;
 
@@ -54,6 +57,18 @@ bool Supervisor::stop_and_mark_gone(const LivePtr& live, std::chrono::millisecon
 
 void Supervisor::end(const LivePtr& live, std::chrono::milliseconds timeout) {
   if (stop_and_mark_gone(live, timeout)) cleanup_.add([this, live] { remove_traces(live); });
+}
+
+// It may be under another id than when the watcher was told of it, or not watched at all.
+void Supervisor::give_up(const LivePtr& live) {
+  live->killed = true;
+  live->ending = true;
+  try {
+    end(live, kGivenUp);
+  } catch (const Error& slow) {
+    log::warn("a sandbox that failed ends late", {{"sandbox", live->record.id}});
+    watcher_.add(live->record.id, live->pidfd.get());
+  }
 }
 
 // The journal entry is removed after the other traces, so that after a crash a later supervisor

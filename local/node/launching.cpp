@@ -145,10 +145,10 @@ JournalRecord Supervisor::launch(const SandboxRequest& request, const OpenImage&
     log::error("sandbox not made", {{"sandbox", request.id},
                                     {"step", failure.what()},
                                     {"error", std::strerror(failure.number)}});
-    end(live);
+    give_up(live);
     throw to_error(failure);
   } catch (...) {
-    end(live);
+    give_up(live);
     throw;
   }
 }

@@ -123,6 +123,9 @@ class Supervisor {
   bool stop_and_mark_gone(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
   // Stops it, then removes its traces in the background.
   void end(const LivePtr& live, std::chrono::milliseconds timeout = kEndTimeout);
+  // Ends a sandbox that could not be made or assigned. One that takes long to die ends later, by
+  // itself.
+  void give_up(const LivePtr& live);
   // A sandbox that is to end, with busy locked, and how long its death may be waited for.
   struct KillTarget {
     LivePtr live;  // null: it is gone

@@ -43,7 +43,7 @@ std::optional<JournalRecord> Supervisor::assign(const LivePtr& warm, const Sandb
     bind_owner(journal_.directory_of(name) + "/agent.sock", std::move(wanted));
   } catch (const std::exception& failure) {
     log::warn("a waiting sandbox failed", {{"seat", name}, {"reason", failure.what()}});
-    end(warm);
+    give_up(warm);
     return std::nullopt;
   }
   try {
@@ -52,7 +52,7 @@ std::optional<JournalRecord> Supervisor::assign(const LivePtr& warm, const Sandb
     watcher_.add(request.id, warm->pidfd.get());
     return warm->record;
   } catch (...) {
-    end(warm);
+    give_up(warm);
     disks_.remove(name);
     journal_.remove(name);
     throw;

@@ -2,6 +2,7 @@
 #include <set>
 
 #include "local/namespaces/cgroup.hpp"
+#include "local/namespaces/freezer.hpp"
 #include "tests/local/node/node_fixture.hpp"
 
 namespace sandgate::test {
@@ -168,6 +169,25 @@ TEST_F(WarmingTest, AStopEndsThoseThatWait) {
   node().stop();
   expect_clean(before);
   node().start();
+}
+
+// With version 1 of control groups, what is frozen does not die.
+TEST_F(WarmingTest, OneThatNeitherAnswersNorEndsIsInNobodysWay) {
+  warm_up();
+  std::vector<JournalRecord> warm;
+  for (const JournalRecord& record : Journal(node().run_dir() + "/sandboxes").read_all())
+    if (record.state == RecordState::waiting) warm.push_back(record);
+  ASSERT_EQ(warm.size(), kWarm);
+  for (const JournalRecord& record : warm) freeze(record.cgroups, std::chrono::seconds(1));
+  std::string id;
+  EXPECT_NO_THROW(id = node().create());
+  EXPECT_EQ(node().shell(id, "echo ok").out, "ok\n");
+  for (const JournalRecord& record : warm) thaw(record.cgroups);
+  const auto alive = [&] {
+    return std::ranges::count_if(
+        warm, [](const auto& one) { return ::kill(static_cast<pid_t>(one.pid), 0) == 0; });
+  };
+  EXPECT_TRUE(eventually([&] { return alive() == kWarm - 1; })) << "it ends when it can";
 }
 
 }  // namespace
