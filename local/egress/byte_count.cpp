@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -15,8 +16,11 @@ Fd open_byte_count(const std::string& path) {
   Fd file = check_fd(open(path.c_str(), flags, 0600), "open byte count");
   // Allocate now: writing through a mapping on a full disk would kill the process with SIGBUS.
   const int failure = posix_fallocate(file.get(), 0, sizeof(int64_t));
-  if (failure != 0) throw StepError("make byte count", failure);
-  return file;
+  if (failure == 0) return file;
+  // Left empty, it would be a count that cannot be read.
+  struct stat status {};
+  if (fstat(file.get(), &status) == 0 && status.st_size == 0) unlink(path.c_str());
+  throw StepError("make byte count", failure);
 }
 
 // Not through a mapping: the other process could truncate the file, and the access would fault.
