@@ -6,6 +6,9 @@
 namespace sandgate {
 namespace {
 
+// For years of versions, as they are read at a start.
+constexpr std::chrono::minutes kHistoryTimeout{2};
+
 // A book's first version fixes its kind, tenant and currency; only its prices may change.
 void check_succession(const PriceVersion& draft, const PriceVersion& latest, Time now) {
   Problems problems;
@@ -33,16 +36,21 @@ std::shared_ptr<const PriceSnapshot> PriceBooks::snapshot() const {
   return snapshot_;
 }
 
-std::shared_ptr<const PriceSnapshot> PriceBooks::adopt(std::vector<PriceVersion> versions) {
-  auto loaded = std::make_shared<const PriceSnapshot>(std::move(versions));
+std::shared_ptr<const PriceSnapshot> PriceBooks::adopt(const PriceSnapshot& known,
+                                                       std::vector<PriceVersion> since) {
+  auto loaded = std::make_shared<const PriceSnapshot>(known, std::move(since));
   const std::lock_guard lock(mutex_);
   if (loaded->generation() > snapshot_->generation()) snapshot_ = loaded;
   return loaded;
 }
 
 Task<void> PriceBooks::load() {
-  auto versions = co_await list();
-  adopt(std::move(versions));
+  const auto known = snapshot();
+  auto read = [after = known->generation()](pqxx::work& tx) {
+    return read_price_versions(tx, {.after = after});
+  };
+  auto since = co_await database_.run_within(kHistoryTimeout, std::move(read));
+  if (!since.empty()) adopt(*known, std::move(since));
 }
 
 PriceBooks::RatingContext PriceBooks::lock(pqxx::work& tx, const Clock* clock) {
@@ -58,18 +66,22 @@ PriceBooks::RatingContext PriceBooks::held_at(pqxx::work& tx, const RatingState&
   const Time now = clock ? clock->now() : rating.now;
   auto cached = snapshot();
   if (cached->generation() == rating.generation) return {std::move(cached), now};
-  return {adopt(read_price_versions(tx, std::nullopt)), now};
+  // A snapshot of the database may be older than the cache.
+  const PriceSnapshot nothing;
+  const PriceSnapshot& known = cached->generation() < rating.generation ? *cached : nothing;
+  return {adopt(known, read_price_versions(tx, {.after = known.generation()})), now};
 }
 
 Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
   auto work = [draft = std::move(draft), trail = std::move(trail)](pqxx::work& tx) {
     const Time now = lock_publishing(tx);
-    const auto versions = read_price_versions(tx, draft.book);
+    auto latest = read_price_heads(tx, {.book = draft.book});
+    if (!latest.empty()) latest.erase(latest.begin(), latest.end() - 1);
+    read_price_entries(tx, latest);
     if (!draft.tenant.empty()) check_tenant(tx, TenantId{draft.tenant});
-    if (!versions.empty()) check_succession(draft, versions.back(), now);
+    if (!latest.empty()) check_succession(draft, latest[0], now);
     const PriceVersion stored = insert_price_version(tx, draft);
-    if (trail)
-      trail(tx, versions.empty() ? Json() : summary_of(versions.back()), summary_of(stored));
+    if (trail) trail(tx, latest.empty() ? Json() : summary_of(latest[0]), summary_of(stored));
     return stored;
   };
   auto stored = co_await database_.run(std::move(work));
@@ -78,15 +90,23 @@ Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
 }
 
 Task<std::vector<PriceVersion>> PriceBooks::list() {
-  co_return co_await database_.run(
-      [](pqxx::work& tx) { return read_price_versions(tx, std::nullopt); });
+  co_return co_await database_.run([](pqxx::work& tx) { return read_price_heads(tx); });
 }
 
 Task<std::vector<PriceVersion>> PriceBooks::get(std::string book) {
-  auto work = [book](pqxx::work& tx) { return read_price_versions(tx, book); };
+  auto work = [book](pqxx::work& tx) { return read_price_heads(tx, {.book = book}); };
   auto versions = co_await database_.run(std::move(work));
   if (versions.empty()) throw Error::not_found("price book", book);
   co_return versions;
+}
+
+Task<std::vector<PriceVersion>> PriceBooks::with_entries(std::vector<PriceVersion> heads) {
+  auto work = [heads](pqxx::work& tx) {
+    auto versions = heads;
+    read_price_entries(tx, versions);
+    return versions;
+  };
+  co_return co_await database_.report(kHistoryTimeout, std::move(work));
 }
 
 }  // namespace sandgate

@@ -15,8 +15,8 @@ class PriceBooks {
  public:
   explicit PriceBooks(Database& database) : database_(database) {}
 
-  // The cached snapshot, without I/O; empty before the first load(). Subscribe load() to the
-  // channel "prices" to follow what other replicas publish.
+  // The cached snapshot, without I/O; empty before the first load(), which reads what was published
+  // since the last. Subscribe load() to the channel "prices" to follow what other replicas publish.
   std::shared_ptr<const PriceSnapshot> snapshot() const;
   Task<void> load();
 
@@ -35,13 +35,17 @@ class PriceBooks {
   // not the book's first and takes effect before now or changes its kind, tenant or currency, and
   // Error(not_found) for an unknown tenant.
   Task<PriceVersion> publish(PriceVersion draft, ChangeTrail trail = {});
-  Task<std::vector<PriceVersion>> list();  // all versions of all books, by book and version
-  // Throws Error(not_found).
+  // All versions of all books, or of one, by book and version, without their entries. The second
+  // function throws Error(not_found).
+  Task<std::vector<PriceVersion>> list();
   Task<std::vector<PriceVersion>> get(std::string book);
+  Task<std::vector<PriceVersion>> with_entries(std::vector<PriceVersion> heads);
 
  private:
   RatingContext held_at(pqxx::work& tx, const RatingState& rating, const Clock* clock);
-  std::shared_ptr<const PriceSnapshot> adopt(std::vector<PriceVersion> versions);
+  // `since`: the versions published after those in `known`.
+  std::shared_ptr<const PriceSnapshot> adopt(const PriceSnapshot& known,
+                                             std::vector<PriceVersion> since);
 
   Database& database_;
   mutable std::mutex mutex_;

@@ -31,7 +31,7 @@ using Groups = std::map<Group, Sums>;
 
 // The prices with the draft in place.
 PriceSnapshot hypothetical(pqxx::work& tx, const PricePreview& wanted) {
-  auto versions = read_price_versions(tx, std::nullopt);
+  auto versions = read_price_versions(tx);
   PriceVersion draft = wanted.draft;
   draft.effective_from = wanted.from;
   draft.version = 1;

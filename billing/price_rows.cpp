@@ -100,27 +100,37 @@ std::set<std::string> rating_transactions(pqxx::work& tx) {
   return raters;
 }
 
-std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book) {
-  const auto versions = tx.exec_params(
-      "SELECT id, book, version, kind, tenant, currency, markup_percent,"
-      " (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_micros,"
-      " (extract(epoch FROM created_at) * 1000000)::bigint AS created_micros"
-      " FROM price_version WHERE $1::text IS NULL OR book = $1 ORDER BY book, version",
-      book);
-  const auto entries = tx.exec_params(
-      "SELECT e.* FROM price_entry e JOIN price_version v ON v.id = e.version_id"
-      " WHERE $1::text IS NULL OR v.book = $1 ORDER BY e.id",
-      book);
-  std::vector<PriceVersion> all;
-  std::unordered_map<int64_t, size_t> position;
-  for (const auto& row : versions) {
-    all.push_back(version_from(row));
-    position[all.back().id] = all.size() - 1;
+std::vector<PriceVersion> read_price_heads(pqxx::work& tx, const PriceFilter& filter) {
+  std::vector<PriceVersion> heads;
+  for (const auto& row :
+       tx.exec_params("SELECT id, book, version, kind, tenant, currency, markup_percent,"
+                      " (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_micros,"
+                      " (extract(epoch FROM created_at) * 1000000)::bigint AS created_micros"
+                      " FROM price_version WHERE ($1::text IS NULL OR book = $1) AND id > $2"
+                      " ORDER BY book, version",
+                      filter.book, filter.after))
+    heads.push_back(version_from(row));
+  return heads;
+}
+
+void read_price_entries(pqxx::work& tx, std::vector<PriceVersion>& versions) {
+  std::unordered_map<int64_t, PriceVersion*> by_id;
+  SqlArray ids;
+  for (PriceVersion& version : versions) {
+    ids.add(version.id);
+    by_id[version.id] = &version;
   }
-  for (const auto& row : entries)
-    if (const auto at = position.find(row["version_id"].as<int64_t>()); at != position.end())
-      all[at->second].entries.push_back(entry_from(row));
-  return all;
+  if (versions.empty()) return;
+  for (const auto& row :
+       tx.exec_params("SELECT * FROM price_entry WHERE version_id = ANY ($1::bigint[]) ORDER BY id",
+                      ids.str()))
+    by_id.at(row["version_id"].as<int64_t>())->entries.push_back(entry_from(row));
+}
+
+std::vector<PriceVersion> read_price_versions(pqxx::work& tx, const PriceFilter& filter) {
+  auto versions = read_price_heads(tx, filter);
+  read_price_entries(tx, versions);
+  return versions;
 }
 
 PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft) {
@@ -132,11 +142,12 @@ PriceVersion insert_price_version(pqxx::work& tx, const PriceVersion& draft) {
       draft.book, std::string(to_string(draft.kind)), draft.tenant, draft.currency,
       to_rfc3339(draft.effective_from),
       draft.markup_percent ? std::optional(draft.markup_percent->to_string()) : std::nullopt);
-  insert_entries(tx, row["id"].as<int64_t>(), draft.entries);
+  const auto id = row["id"].as<int64_t>();
+  insert_entries(tx, id, draft.entries);
   tx.exec_params("SELECT pg_notify('prices', $1), pg_notify($2, $3)", draft.book, kBudgetsChannel,
                  draft.tenant);
   reprice_reservations(tx, draft.tenant);
-  return read_price_versions(tx, draft.book).back();
+  return read_price_versions(tx, {.book = draft.book, .after = id - 1}).back();
 }
 
 }  // namespace sandgate

@@ -29,8 +29,17 @@ RatingState read_rating(pqxx::work& tx);  // takes no lock
 // The virtual ids, never reused, of the transactions that hold the lock for rating now.
 std::set<std::string> rating_transactions(pqxx::work& tx);
 
-// The versions of all books, or of one (none when it is unknown), by book and version.
-std::vector<PriceVersion> read_price_versions(pqxx::work& tx, std::optional<std::string> book);
+// Which versions to read: of all books or of one (none when it is unknown), with a larger id.
+struct PriceFilter {
+  std::optional<std::string> book;
+  int64_t after = 0;
+};
+// By book and version, and so in a book by id. The first function leaves out the entries, of which
+// there may be millions.
+std::vector<PriceVersion> read_price_heads(pqxx::work& tx, const PriceFilter& filter = {});
+std::vector<PriceVersion> read_price_versions(pqxx::work& tx, const PriceFilter& filter = {});
+// Reads the entries of versions that were read without them.
+void read_price_entries(pqxx::work& tx, std::vector<PriceVersion>& versions);
 
 // Requires lock_publishing(). Adds `draft` as the book's next version, has what is set aside
 // reckoned anew, notifies the replicas and returns the stored version.

@@ -8,15 +8,6 @@ namespace {
 
 constexpr int64_t kHourMicros = 3'600'000'000;
 
-// The end of a version: the earliest beginning of a later version of its book.
-Time end_of(const PriceVersion& version, const std::vector<PriceVersion>& all) {
-  Time end = Time::max();
-  for (const PriceVersion& other : all)
-    if (other.book == version.book && other.version > version.version)
-      end = std::min(end, other.effective_from);
-  return end;
-}
-
 bool applies(const PriceEntry& entry, const PriceScope& scope) {
   return (entry.deployment.empty() ? !scope.own : entry.deployment == scope.deployment) &&
          (entry.region.empty() || entry.region == scope.region);
@@ -24,18 +15,40 @@ bool applies(const PriceEntry& entry, const PriceScope& scope) {
 
 }  // namespace
 
-PriceSnapshot::PriceSnapshot(std::vector<PriceVersion> versions) : versions_(std::move(versions)) {
-  for (const PriceVersion& version : versions_) {
-    generation_ = std::max(generation_, version.id);
-    beginnings_.push_back(version.effective_from);
-    const Span span{version.effective_from, end_of(version, versions_)};
+PriceSnapshot::PriceSnapshot(std::vector<PriceVersion> versions) {
+  add(std::move(versions));
+  index();
+}
+
+PriceSnapshot::PriceSnapshot(const PriceSnapshot& before, std::vector<PriceVersion> since)
+    : versions_(before.versions_) {
+  add(std::move(since));
+  index();
+}
+
+void PriceSnapshot::add(std::vector<PriceVersion> versions) {
+  for (PriceVersion& version : versions)
+    versions_.push_back(std::make_shared<const PriceVersion>(std::move(version)));
+}
+
+void PriceSnapshot::index() {
+  // Each version ends when a later one of its book begins.
+  std::ranges::sort(versions_, std::ranges::greater(), &PriceVersion::version);
+  std::map<std::string_view, Time> ends;
+  for (const auto& version : versions_) {
+    generation_ = std::max(generation_, version->id);
+    beginnings_.push_back(version->effective_from);
+    Time& end = ends.try_emplace(version->book, Time::max()).first->second;
+    const Span span{version->effective_from, end};
     if (span.until <= span.from) continue;
-    const bool cost = version.kind == PriceKind::cost;
-    if (version.markup_percent) markups_[version.tenant].push_back({&version, nullptr, span});
-    Candidates& candidates = cost ? costs_ : charges_[version.tenant];
-    for (const PriceEntry& entry : version.entries)
+    end = span.from;
+    const bool cost = version->kind == PriceKind::cost;
+    if (version->markup_percent)
+      markups_[version->tenant].push_back({version.get(), nullptr, span});
+    Candidates& candidates = cost ? costs_ : charges_[version->tenant];
+    for (const PriceEntry& entry : version->entries)
       candidates[entry.provider][static_cast<size_t>(entry.meter)].push_back(
-          {&version, &entry, span});
+          {version.get(), &entry, span});
   }
   std::sort(beginnings_.begin(), beginnings_.end());
 }

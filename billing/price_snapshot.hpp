@@ -1,6 +1,7 @@
 #pragma once
 #include <array>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,6 +42,8 @@ class PriceSnapshot {
  public:
   PriceSnapshot() = default;
   explicit PriceSnapshot(std::vector<PriceVersion> versions);
+  // The versions of an earlier snapshot, which both share, and those published since.
+  PriceSnapshot(const PriceSnapshot& before, std::vector<PriceVersion> since);
   PriceSnapshot(const PriceSnapshot&) = delete;
   PriceSnapshot& operator=(const PriceSnapshot&) = delete;
 
@@ -86,7 +89,10 @@ class PriceSnapshot {
                                MeterKind meter, Time at);
   const Candidate* best_markup(std::string_view tenant, std::string_view currency, Time at) const;
 
-  std::vector<PriceVersion> versions_;
+  void add(std::vector<PriceVersion> versions);
+  void index();
+
+  std::vector<std::shared_ptr<const PriceVersion>> versions_;
   Candidates costs_;
   std::map<std::string, Candidates, std::less<>> charges_;  // by tenant, "" for all
   std::map<std::string, std::vector<Candidate>, std::less<>> markups_;  // likewise

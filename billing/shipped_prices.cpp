@@ -9,7 +9,7 @@ Task<void> seed_prices(Database& database) {
       price_version_from(parse_json(shipped_prices_json()), std::string(kShippedBook));
   auto work = [shipped](pqxx::work& tx) {
     const Time now = lock_publishing(tx);
-    const auto versions = read_price_versions(tx, shipped.book);
+    const auto versions = read_price_versions(tx, {.book = shipped.book});
     PriceVersion draft = shipped;
     const Json entries = to_json(shipped)["entries"];
     // Older ones as well: replicas of two releases would publish theirs in turns.

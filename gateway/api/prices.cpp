@@ -28,24 +28,27 @@ std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
   return resolve_time_range({.to = month_of_end(now + std::chrono::microseconds(1))}, now);
 }
 
-// A version as shown in a list: of each book the version in force and the future ones.
-struct Listed {
-  PriceVersion version;
-  bool in_force = false;
-};
-
-// `versions` must be sorted by book and version.
-std::vector<Listed> listed(const std::vector<PriceVersion>& versions, Time now) {
-  std::vector<Listed> all;
+// Of each book the version in force and the future ones. `versions` must be sorted by book and
+// version.
+std::vector<PriceVersion> listed(const std::vector<PriceVersion>& versions, Time now) {
+  std::vector<PriceVersion> all;
   for (const PriceVersion& version : versions) {
     // A later version replaces earlier ones from its start on, so those that start later are void.
-    std::erase_if(all, [&](const Listed& earlier) {
-      return earlier.version.book == version.book &&
-             version.effective_from <= std::max(earlier.version.effective_from, now);
+    std::erase_if(all, [&](const PriceVersion& earlier) {
+      return earlier.book == version.book &&
+             version.effective_from <= std::max(earlier.effective_from, now);
     });
-    all.push_back({version, version.effective_from <= now});
+    all.push_back(version);
   }
   return all;
+}
+
+// What is read with its entries for a page.
+std::vector<PriceVersion> first_of(std::vector<PriceVersion> versions, const PageRequest& page) {
+  const auto most = static_cast<size_t>(page.rows_to_fetch());
+  if (versions.size() > most)
+    versions.erase(versions.begin() + page.rows_to_fetch(), versions.end());
+  return versions;
 }
 
 // Whether a later version starts before it, so that it never comes into force.
@@ -73,23 +76,25 @@ void PriceHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> PriceHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2);
+  const Time now = SystemClock().now();
   const auto versions = co_await books_.list();
-  auto shown = listed(versions, SystemClock().now());
+  auto shown = listed(versions, now);
   const std::pair seen(page.after.empty() ? "" : page.after[0],
                        page.after.empty() ? 0 : page.integer_after(1));
-  std::erase_if(shown, [&](const Listed& one) {
-    return !may_see(request.caller, one.version) ||
-           std::pair(one.version.book, int64_t{one.version.version}) <= seen;
+  std::erase_if(shown, [&](const PriceVersion& one) {
+    return !may_see(request.caller, one) || std::pair(one.book, int64_t{one.version}) <= seen;
   });
-  const auto render = [](const Listed& one) {
-    Json json = to_json(one.version);
-    json["in_force"] = one.in_force;
+  auto reading = books_.with_entries(first_of(shown, page));
+  const auto rows = co_await std::move(reading);
+  const auto render = [now](const PriceVersion& one) {
+    Json json = to_json(one);
+    json["in_force"] = one.effective_from <= now;
     return json;
   };
-  const auto place = [](const Listed& one) {
-    return std::vector{one.version.book, std::to_string(one.version.version)};
+  const auto place = [](const PriceVersion& one) {
+    return std::vector{one.book, std::to_string(one.version)};
   };
-  co_return http::Response::json(200, page_json(page, shown, render, place));
+  co_return http::Response::json(200, page_json(page, rows, render, place));
 }
 
 Task<http::Response> PriceHandlers::get(http::Request& request) {
@@ -102,6 +107,8 @@ Task<http::Response> PriceHandlers::get(http::Request& request) {
     const int64_t seen = page.integer_after(0);
     std::erase_if(versions, [&](const PriceVersion& version) { return version.version <= seen; });
   }
+  auto reading = books_.with_entries(first_of(versions, page));
+  const auto rows = co_await std::move(reading);
   const auto render = [&](const PriceVersion& version) {
     Json json = to_json(version);
     if (is_superseded(version, all)) json["superseded"] = true;
@@ -110,7 +117,7 @@ Task<http::Response> PriceHandlers::get(http::Request& request) {
   const auto place = [](const PriceVersion& version) {
     return std::vector{std::to_string(version.version)};
   };
-  co_return http::Response::json(200, page_json(page, versions, render, place));
+  co_return http::Response::json(200, page_json(page, rows, render, place));
 }
 
 Task<http::Response> PriceHandlers::publish(http::Request& request) {

@@ -23,6 +23,22 @@ class PricesApiTest : public test::BillingFixture {
     return Json::parse(std::get<std::string>(response.body));
   }
 
+  // The unit prices on the page after `cursor` of versions, and the next cursor.
+  std::pair<std::vector<std::string>, std::string> page(
+      Task<http::Response> (PriceHandlers::*handler)(http::Request&), const std::string& cursor) {
+    http::Request request;
+    request.caller = {.role = http::Role::operator_};
+    request.params["book"] = "list";
+    request.query = http::Query("limit=1" + (cursor.empty() ? "" : "&cursor=" + cursor));
+    const auto response = run((handlers.*handler)(request));
+    const Json answer = Json::parse(std::get<std::string>(response.body));
+    std::vector<std::string> prices;
+    for (const Json& version : answer["items"])
+      for (const Json& entry : version["entries"]) prices.push_back(entry["unit_price"]);
+    const Json& next = answer["next_cursor"];
+    return {prices, next.is_null() ? "" : next.get<std::string>()};
+  }
+
   UsageReader usage{*database, meter};
   PriceHandlers handlers{books, *database, usage};
 };
@@ -41,6 +57,21 @@ TEST_F(PricesApiTest, APreviewCountsWhatHasJustEnded) {
   ASSERT_FALSE(answer["total"].empty()) << answer;
   EXPECT_EQ(answer["total"][0]["booked"]["charge"], "1");
   EXPECT_EQ(answer["total"][0]["preview"]["charge"], "3");
+}
+
+TEST_F(PricesApiTest, APageHasItsVersionsEntries) {
+  for (const std::string from : {"2026-01-01", "9000-01-01"})
+    publish("list",
+            R"({"kind":"cost","currency":"USD","effective_from":")" + from +
+                R"(","entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.)" +
+                from.substr(0, 1) + R"("}]})");
+  for (const auto handler : {&PriceHandlers::list, &PriceHandlers::get}) {
+    const auto [first, more] = page(handler, "");
+    EXPECT_EQ(first, std::vector<std::string>{"0.2"});
+    const auto [second, end] = page(handler, more);
+    EXPECT_EQ(second, std::vector<std::string>{"0.9"});
+    EXPECT_EQ(end, "");
+  }
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "billing/price_books.hpp"
 
+#include <pqxx/pqxx>
+
 #include "billing/shipped_prices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
@@ -14,6 +16,12 @@ class PriceBooksTest : public test::BillingFixture {
     publish("own", R"({"kind":"charge","currency":"USD","effective_from":"2027-01-01T00:00:00Z",
       "markup_percent":"5","tenant":")" +
                        owner.value + R"("})");
+  }
+
+  static std::string acme_costs(const std::string& from, const std::string& unit_price) {
+    return R"({"kind":"cost","currency":"USD","effective_from":")" + from +
+           R"(","entries":[{"provider":"acme","meter":"vcpu_second","unit_price":")" + unit_price +
+           R"("}]})";
   }
 };
 
@@ -52,6 +60,24 @@ TEST_F(PriceBooksTest, AnOlderReleaseDoesNotBringItsPricesBack) {
     "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"1"}]})");
   run(seed_prices(*database));
   EXPECT_EQ(run(books.get("shipped")).size(), 2u);
+}
+
+// A history of years takes longer to read than a transaction may last.
+TEST_F(PriceBooksTest, OfAllVersionsOnlyThoseThatAreNewAreRead) {
+  publish("list", acme_costs("2026-01-01", "1"));
+  pqxx::connection other(database.url());
+  pqxx::work removing(other);
+  removing.exec("SET LOCAL session_replication_role = replica; DELETE FROM price_entry");
+  removing.commit();
+  insert_version("other", "2026-11-20T11:00:00Z", acme_costs("2026-01-01", "2"));
+  const PriceScope scope{tenant.value, "acme", "acme-1", "eu"};
+  const auto rating = run(database->run([&](pqxx::work& tx) { return books.lock(tx, &clock); }));
+  const auto price_at = [&](const char* time) {
+    const auto price = rating.prices->cost(scope, MeterKind::vcpu_second, test::at(time));
+    return price ? price->entry->terms.unit_price.to_string() : "none";
+  };
+  EXPECT_EQ(price_at("2026-11-20T10:00:00Z"), "1") << "read before it was removed";
+  EXPECT_EQ(price_at("2026-11-20T12:00:00Z"), "2");
 }
 
 }  // namespace
