@@ -2,6 +2,7 @@
 
 #include "billing/known_tenant.hpp"
 #include "billing/price_rows.hpp"
+#include "gateway/core/settle.hpp"
 
 namespace sandgate {
 namespace {
@@ -85,7 +86,9 @@ Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
     return stored;
   };
   auto stored = co_await database_.run(std::move(work));
-  co_await load();
+  // Whoever rates next reads it anyway: it is in force, and its publisher is not to try again.
+  auto loading = load();
+  co_await attempt(std::move(loading));
   co_return stored;
 }
 

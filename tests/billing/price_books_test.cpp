@@ -1,9 +1,12 @@
 #include "billing/price_books.hpp"
 
+#include <future>
+
 #include <pqxx/pqxx>
 
 #include "billing/shipped_prices.hpp"
 #include "tests/billing/billing_fixture.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -78,6 +81,26 @@ TEST_F(PriceBooksTest, OfAllVersionsOnlyThoseThatAreNewAreRead) {
   };
   EXPECT_EQ(price_at("2026-11-20T10:00:00Z"), "1") << "read before it was removed";
   EXPECT_EQ(price_at("2026-11-20T12:00:00Z"), "2");
+}
+
+// To try again would be refused: only a book's first version begins in the past.
+TEST_F(PriceBooksTest, WhatIsPublishedIsSoThoughItCannotBeReadAgain) {
+  pqxx::connection other(database.url());
+  pqxx::work holding(other);
+  std::future<void> held;
+  Database impatient(
+      {.url = database.url(), .connections = 1, .patience = std::chrono::seconds(1)});
+  PriceBooks own(impatient);
+  const ChangeTrail trail = [&](pqxx::work&, const Json&, const Json&) {
+    held = std::async(std::launch::async,
+                      [&] { holding.exec("LOCK TABLE price_version IN ACCESS EXCLUSIVE MODE"); });
+    EXPECT_TRUE(test::eventually([&] { return database.has_lock_waiter(); }));
+  };
+  const Json draft = parse_json(acme_costs("2026-01-01", "1"));
+  EXPECT_EQ(run(own.publish(price_version_from(draft, "list"), trail)).version, 1);
+  held.get();
+  holding.abort();
+  EXPECT_EQ(run(books.get("list")).size(), 1u);
 }
 
 }  // namespace
