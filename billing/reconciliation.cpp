@@ -6,6 +6,7 @@
 #include "billing/currency.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
+#include "gateway/core/utf8.hpp"
 
 namespace sandgate {
 namespace {
@@ -138,9 +139,13 @@ VendorReport vendor_report_from_csv(std::string_view text, const std::string& de
   Json lines = Json::array();
   for (size_t i = 1; i < rows.size(); ++i) {
     Json line = Json::object();
-    for (size_t column = 0; column < std::min(rows[i].size(), rows[0].size()); ++column)
-      if (is_vendor_column(rows[0][column]) && !rows[i][column].empty())
-        line[rows[0][column]] = rows[i][column];
+    for (size_t column = 0; column < std::min(rows[i].size(), rows[0].size()); ++column) {
+      const auto& [name, value] = std::tie(rows[0][column], rows[i][column]);
+      if (!is_vendor_column(name) || value.empty()) continue;
+      if (!is_utf8(value))
+        throw Error::invalid("/lines/" + std::to_string(i - 1) + "/" + name, "must be UTF-8");
+      line[name] = value;
+    }
     lines.push_back(std::move(line));
   }
   Json body{{"deployment", deployment}, {"period", period}, {"lines", std::move(lines)}};

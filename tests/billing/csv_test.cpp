@@ -55,6 +55,8 @@ TEST(Csv, OfAVendorsBillIsTheBillAsJson) {
   EXPECT_EQ(path_of("meter,quantity,amount\nvcpu_second,1,one\n"), "/lines/0/amount");
   EXPECT_EQ(path_of("meter,quantity\nvcpu_second,1\n"), "/lines/0/amount");
   EXPECT_EQ(path_of("meter,quantity,amount\nwishes,1,1\n"), "/lines/0/meter");
+  EXPECT_EQ(path_of("meter,quantity,amount,sandbox\nvcpu_second,1,1,\xe4\n"), "/lines/0/sandbox");
+  EXPECT_EQ(path_of("Geb\xfchr,meter,quantity,amount\n\xe4,vcpu_second,1,1\n"), "accepted");
   EXPECT_EQ(path_of(""), "");
 }
 
