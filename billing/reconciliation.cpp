@@ -96,10 +96,12 @@ Booked booked(pqxx::work& tx, const VendorReport& report) {
   for (const auto& row : rows) {
     const auto meter = row["meter"].as<std::string>();
     const auto cost = Decimal::from_sql(row["cost"].c_str());
-    if (cost.is_zero() ? !broken_down.contains(meter)
-                       : row["cost_currency"].as<std::string>() != found.currency)
+    const auto reported = broken_down.find(meter);
+    const bool is_reported = reported != broken_down.end();
+    if (cost.is_zero() ? !is_reported : row["cost_currency"].as<std::string>() != found.currency)
       continue;
-    const auto sandbox = broken_down[meter] ? row["sandbox"].as<std::string>() : "";
+    const auto sandbox =
+        is_reported && reported->second ? row["sandbox"].as<std::string>() : std::string();
     Tally& tally = found.tallies[{sandbox, meter}];
     tally.quantity += Decimal::from_sql(row["quantity"].c_str());
     tally.amount += cost;
