@@ -129,7 +129,7 @@ Task<http::Response> InvoiceHandlers::create(http::Request& request) {
   co_await usage_.refresh(order.tenant);
   auto taking = usage_.acquire_connection(order.tenant);
   const auto turn = co_await std::move(taking);
-  // A repeat after a crash returns the existing draft.
+  // A repeat after a crash is refused and told of this draft.
   const ChangeTrail trail = [claim = request.claim](pqxx::work& tx, const Json&, const Json& made) {
     mark_effect(tx, claim, made.at("id").get<std::string>());
   };
@@ -178,13 +178,7 @@ Task<http::Response> InvoiceHandlers::credit(http::Request& request) {
   const InvoiceId id = id_from(request.param("id"));
   const CreditOrder order = credit_order_from(request.json());
   const Invoice known = co_await own(request, id);
-  const ChangeTrail told = trail_of(request, known.tenant, "invoice.credit", id.value);
-  // A repeat after a crash returns the invoice, which already has the credit note.
-  const ChangeTrail trail = [told, id, claim = request.claim](pqxx::work& tx, const Json& before,
-                                                              const Json& after) {
-    told(tx, before, after);
-    mark_effect(tx, claim, id.value);
-  };
+  const ChangeTrail trail = trail_of(request, known.tenant, "invoice.credit", id.value);
   const Invoice invoice = co_await invoices_.credit(id, order.amount, order.reason, trail);
   co_return http::Response::json(201, to_json(invoice));
 }

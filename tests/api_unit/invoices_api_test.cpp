@@ -42,6 +42,31 @@ TEST_F(InvoicesApiTest, ADraftIsTiedToItsCall) {
   EXPECT_EQ(rows("SELECT FROM invoice").size(), 1u);
 }
 
+TEST_F(InvoicesApiTest, ACreditNoteIsTiedToItsCall) {
+  const std::string id = "in" + std::string(24, '1');
+  run(database->run([&](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO invoice (id, tenant, period_from, period_to, currency, total, state,"
+        " issued_at, through_sequence)"
+        " VALUES ($1, $2, '2025-10-01', '2025-11-01', 'USD', 5, 'issued', now(), 0)",
+        id, tenant.value);
+    tx.exec(
+        "INSERT INTO idempotent_call (scope, operation, key, body_hash, state, owner, lease_until)"
+        " VALUES ('operator', 'POST', 'k', '', 'running', 'this call', now())");
+  }));
+  http::Request request;
+  request.headers.add("Content-Type", "application/json");
+  request.body = R"({"amount":"1","reason":"it was down"})";
+  request.caller = {.role = http::Role::operator_};
+  request.params = {{"id", id}};
+  request.claim = "taken over by a retry";
+  EXPECT_EQ(test::code_of([&] { run(handlers.credit(request)); }), ErrorCode::conflict);
+  request.claim = "this call";
+  EXPECT_EQ(run(handlers.credit(request)).status, 201);
+  EXPECT_EQ(rows("SELECT effect FROM idempotent_call"), std::vector<std::string>{id});
+  EXPECT_EQ(rows("SELECT FROM credit_note").size(), 1u);
+}
+
 TEST_F(InvoicesApiTest, ThePageNamesItsIssuer) {
   InvoiceHandlers issuing{invoices, usage, "Us & Co"};
   http::Request request;
