@@ -85,7 +85,7 @@ Task<PriceVersion> PriceBooks::publish(PriceVersion draft, ChangeTrail trail) {
     if (trail) trail(tx, latest.empty() ? Json() : summary_of(latest[0]), summary_of(stored));
     return stored;
   };
-  auto stored = co_await database_.run(std::move(work));
+  auto stored = co_await database_.run_within(kPublishTimeout, std::move(work));
   // Whoever rates next reads it anyway: it is in force, and its publisher is not to try again.
   auto loading = load();
   co_await attempt(std::move(loading));

@@ -14,6 +14,9 @@ namespace sandgate {
 // exclusively: an arbitrary number that no other lock has.
 inline constexpr int64_t kRatingLock = 7306086894398169449;
 
+// The time limit of a transaction that publishes: it marks what is set aside for each sandbox.
+inline constexpr std::chrono::seconds kPublishTimeout{30};
+
 // Waits for the transactions that rate usage, and keeps new ones out until this one ends. Returns
 // the database's time under the lock: usage is rated up to a moment before it, and not beyond.
 Time lock_publishing(pqxx::work& tx);

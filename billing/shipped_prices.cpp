@@ -18,7 +18,7 @@ Task<void> seed_prices(Database& database) {
     if (!versions.empty()) draft.effective_from = now;
     insert_price_version(tx, draft);
   };
-  co_await database.run(std::move(work));
+  co_await database.run_within(kPublishTimeout, std::move(work));
 }
 
 }  // namespace sandgate

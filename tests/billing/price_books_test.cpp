@@ -83,6 +83,23 @@ TEST_F(PriceBooksTest, OfAllVersionsOnlyThoseThatAreNewAreRead) {
   EXPECT_EQ(price_at("2026-11-20T12:00:00Z"), "2");
 }
 
+// What is set aside is marked for each of many sandboxes.
+TEST_F(PriceBooksTest, APublicationMayTakeLongerThanOtherWork) {
+  rows(
+      "CREATE FUNCTION take_long() RETURNS trigger LANGUAGE plpgsql AS"
+      " 'BEGIN PERFORM pg_sleep(0.6); RETURN NEW; END'");
+  rows(
+      "CREATE TRIGGER takes_long BEFORE INSERT ON price_version"
+      " FOR EACH ROW EXECUTE FUNCTION take_long()");
+  Database impatient(
+      {.url = database.url(), .connections = 1, .patience = std::chrono::milliseconds(300)});
+  run(seed_prices(impatient));
+  PriceBooks own(impatient);
+  const Json draft = parse_json(acme_costs("2026-01-01", "1"));
+  run(own.publish(price_version_from(draft, "list")));
+  EXPECT_EQ(run(books.list()).size(), 2u);
+}
+
 // To try again would be refused: only a book's first version begins in the past.
 TEST_F(PriceBooksTest, WhatIsPublishedIsSoThoughItCannotBeReadAgain) {
   pqxx::connection other(database.url());
