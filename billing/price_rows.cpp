@@ -107,7 +107,7 @@ std::vector<PriceVersion> read_price_heads(pqxx::work& tx, const PriceFilter& fi
                       " (extract(epoch FROM effective_from) * 1000000)::bigint AS effective_micros,"
                       " (extract(epoch FROM created_at) * 1000000)::bigint AS created_micros"
                       " FROM price_version WHERE ($1::text IS NULL OR book = $1) AND id > $2"
-                      " ORDER BY book, version",
+                      " ORDER BY book COLLATE \"C\", version",
                       filter.book, filter.after))
     heads.push_back(version_from(row));
   return heads;

@@ -37,8 +37,8 @@ struct PriceFilter {
   std::optional<std::string> book;
   int64_t after = 0;
 };
-// By book and version, and so in a book by id. The first function leaves out the entries, of which
-// there may be millions.
+// By book (its bytes) and version, and so in a book by id. The first function leaves out the
+// entries, of which there may be millions.
 std::vector<PriceVersion> read_price_heads(pqxx::work& tx, const PriceFilter& filter = {});
 std::vector<PriceVersion> read_price_versions(pqxx::work& tx, const PriceFilter& filter = {});
 // Reads the entries of versions that were read without them.

@@ -74,5 +74,19 @@ TEST_F(PricesApiTest, APageHasItsVersionsEntries) {
   }
 }
 
+// Whatever the database sorts texts by.
+TEST_F(PricesApiTest, APageGoesOnWhereTheOneBeforeItEnded) {
+  run(database->run([](pqxx::work& tx) {
+    tx.exec("ALTER TABLE price_version ALTER COLUMN book TYPE text COLLATE \"en-x-icu\"");
+  }));
+  for (const char* book : {"list1", "list_"})  // English sorts them the other way round
+    publish(book, R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01","entries":[
+      {"provider":"acme","meter":"vcpu_second","unit_price":"0.1"}]})");
+  const auto [first, more] = page(&PriceHandlers::list, "");
+  const auto [second, end] = page(&PriceHandlers::list, more);
+  EXPECT_EQ(first.size() + second.size(), 2u);
+  EXPECT_EQ(end, "");
+}
+
 }  // namespace
 }  // namespace sandgate::api
