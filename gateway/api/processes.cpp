@@ -14,6 +14,13 @@ constexpr size_t kStdinPiece = 64 << 10;
 // A caller who may only read must not block the process by not reading its output.
 constexpr std::chrono::milliseconds kOnlookersTimeout{1000};
 
+// The sort key of a program: those that run, then those that ended, the latest of each first. One
+// that ends between two pages moves towards the end of the list, so that none is left out.
+std::vector<std::string> place_in_list(const ProcessInfo& process) {
+  const int64_t age = INT64_MAX - to_micros(process.started_at);  // of 19 digits since 1970
+  return {process.state == ProcessState::exited ? "ended" : "", std::to_string(age), process.id};
+}
+
 }  // namespace
 
 void ProcessHandlers::add_routes(http::Routes& routes) {
@@ -42,15 +49,12 @@ void ProcessHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> ProcessHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request, 2);
+  const PageRequest page = read_page(request, 3);
   const OpenSandbox box =
       co_await access_.open(request.caller, request.param("id"), Verb::background);
   const auto all = co_await box.provider->processes(box.backend_id);
   const auto render = [](const ProcessInfo& process) { return to_json(process); };
-  const auto key = [](const ProcessInfo& process) {
-    return std::vector{std::to_string(to_micros(process.started_at)), process.id};
-  };
-  co_return http::Response::json(200, page_of_all(page, all, render, key));
+  co_return http::Response::json(200, page_of_all(page, all, render, place_in_list));
 }
 
 Task<http::Response> ProcessHandlers::get(http::Request& request) {

@@ -1,5 +1,7 @@
 #include "providers/sandgate/sandgate.hpp"
 
+#include <unordered_map>
+
 #include "gateway/core/log.hpp"
 #include "providers/sandgate/sandgate_process.hpp"
 #include "providers/sandgate/sandgate_wire.hpp"
@@ -164,6 +166,8 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
 
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   std::vector<ProcessInfo> all;
+  // What ends while the pages are read is listed again, behind what runs.
+  std::unordered_map<std::string, size_t> places;
   std::string cursor;
   ListBudget budget("sandgate");
   do {
@@ -173,7 +177,14 @@ Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("sandgate", document, "items");
     budget.take_entries(items.size());
-    for (const Json& item : items) all.push_back(wire::to_process(item));
+    for (const Json& item : items) {
+      ProcessInfo process = wire::to_process(item);
+      const auto [place, is_new] = places.try_emplace(process.id, all.size());
+      if (is_new)
+        all.push_back(std::move(process));
+      else
+        all[place->second] = std::move(process);
+    }
     cursor = next_query("cursor", text_of(document, "next_cursor"));
   } while (!cursor.empty());
   co_return all;

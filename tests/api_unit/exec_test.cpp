@@ -145,6 +145,32 @@ TEST_F(ExecApi, ProcessesComeInPages) {
     EXPECT_EQ(send("GET", std::string("/processes?") + query).status, 400) << query;
 }
 
+// However many programs ended since, the first page shows what runs and what was started last.
+TEST_F(ExecApi, WhatRunsIsListedFirst) {
+  const auto start = [&](const char* line) {
+    return Json::parse(send("POST", "/exec", Json{{"shell", line}, {"background", true}}.dump())
+                           .body)["process_id"]
+        .get<std::string>();
+  };
+  const std::string waiting = start("cat");
+  for (int i = 0; i < 3; ++i) exec({{"shell", "true"}});
+  const std::string last = exec({{"shell", "true"}})["process_id"];
+  const std::string newest = start("cat");
+  const Json page = Json::parse(send("GET", "/processes?limit=3").body);
+  std::vector<std::string> listed;
+  for (const Json& item : page["items"]) listed.push_back(item["id"]);
+  EXPECT_EQ(listed, (std::vector{newest, waiting, last}));
+
+  // One that ends between two pages is not lost.
+  const Json first = Json::parse(send("GET", "/processes?limit=1").body);
+  send("DELETE", "/processes/" + waiting + "/stdin");
+  send("GET", "/processes/" + waiting + "/output");
+  const std::string rest = "/processes?cursor=" + first["next_cursor"].get<std::string>();
+  const Json others = Json::parse(send("GET", rest).body)["items"];
+  EXPECT_EQ(others.size(), 5u);
+  EXPECT_EQ(others.back()["id"], waiting);
+}
+
 TEST_F(ExecApi, BackgroundOutputResumesFromAnOffset) {
   const auto started = send("POST", "/exec", R"({"shell":"printf 0123456789","background":true})");
   EXPECT_EQ(started.status, 202);

@@ -1,0 +1,39 @@
+#include <gtest/gtest.h>
+
+#include "providers/sandgate/sandgate.hpp"
+#include "tests/support/live_loop.hpp"
+#include "tests/support/scripted_client.hpp"
+
+namespace sandgate {
+namespace {
+
+Json program(const std::string& id, const std::string& state) {
+  return {{"id", id},           {"command", {"true"}},
+          {"pty", false},       {"background", true},
+          {"state", state},     {"exit_code", state == "exited" ? Json(0) : Json()},
+          {"signal", nullptr},  {"started_at", "2026-11-20T12:00:00Z"},
+          {"ended_at", nullptr}};
+}
+
+HttpReply page(std::vector<Json> items, const Json& next) {
+  return {200, {}, Json{{"items", std::move(items)}, {"next_cursor", next}}.dump()};
+}
+
+// A program that ends while the pages are read is on two of them.
+TEST(SandgateProcesses, AreListedOnceThoughOneEndsMeanwhile) {
+  test::LiveLoop loop;
+  test::ScriptedClient http;
+  const auto provider = std::make_shared<SandgateProvider>(
+      http, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  http.script({page({program("prb", "running"), program("pra", "running")}, "next"),
+               page({program("prb", "exited"), program("prc", "exited")}, nullptr)});
+  const auto all = loop.run(provider->processes("sb1"));
+  ASSERT_EQ(all.size(), 3u);
+  EXPECT_EQ(all[0].id, "prb");
+  EXPECT_EQ(all[0].state, ProcessState::exited) << "as it was said last";
+  EXPECT_EQ(all[1].id, "pra");
+  EXPECT_EQ(all[2].id, "prc");
+}
+
+}  // namespace
+}  // namespace sandgate
