@@ -7,11 +7,26 @@
 namespace sandgate {
 namespace {
 
-std::string csv_line(const UsageRow& row) {
-  return csv_row({row.id, row.tenant, row.sandbox, row.deployment, row.provider, row.profile,
-                  row.meter, row.quantity, to_rfc3339(row.interval_start),
-                  to_rfc3339(row.interval_end), row.cost, row.charge, row.charge_currency,
-                  row.cost_currency});
+std::string csv_line(const UsageRow& row, bool cost_currency) {
+  std::vector<std::string> cells{row.id,
+                                 row.tenant,
+                                 row.sandbox,
+                                 row.deployment,
+                                 row.provider,
+                                 row.profile,
+                                 row.meter,
+                                 row.quantity,
+                                 to_rfc3339(row.interval_start),
+                                 to_rfc3339(row.interval_end),
+                                 row.cost,
+                                 row.charge,
+                                 row.charge_currency};
+  if (cost_currency)
+    cells.push_back(row.cost_currency);
+  else if (row.cost != "0" && row.cost_currency != row.charge_currency)
+    throw Error(ErrorCode::unavailable,
+                "costs in another currency were booked while the export was written: repeat it");
+  return csv_row(cells);
 }
 
 std::string json_line(const UsageRow& row) {
@@ -145,6 +160,18 @@ std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,
   return page;
 }
 
+bool costs_in_other_currencies(pqxx::work& tx, const UsageExport& wanted) {
+  return tx
+      .exec_params1(
+          "SELECT EXISTS (SELECT FROM usage_rollup WHERE cost_currency <> charge_currency"
+          " AND cost <> 0 AND day BETWEEN ($1::timestamptz AT TIME ZONE 'UTC')::date"
+          " AND ($2::timestamptz AT TIME ZONE 'UTC')::date" +
+              std::string(wanted.tenant ? " AND tenant = $3)" : " AND $3 = '')"),
+          to_rfc3339(wanted.from), to_rfc3339(wanted.to),
+          wanted.tenant ? wanted.tenant->value : "")[0]
+      .as<bool>();
+}
+
 std::optional<UsageFormat> usage_format_from(std::string_view text) {
   if (text == "csv") return UsageFormat::csv;
   if (text == "json") return UsageFormat::json;
@@ -156,17 +183,18 @@ std::string_view content_type(UsageFormat format) {
   return format == UsageFormat::json ? "application/x-ndjson" : "text/csv; charset=utf-8";
 }
 
-std::string usage_header(UsageFormat format) {
-  if (format == UsageFormat::json) return "";
-  if (format == UsageFormat::focus) return std::string(kFocusHeader);
+std::string usage_header(UsageLayout layout) {
+  if (layout.format == UsageFormat::json) return "";
+  if (layout.format == UsageFormat::focus) return std::string(kFocusHeader);
   return "id,tenant,sandbox,deployment,provider,profile,meter,quantity,interval_start,"
-         "interval_end,cost,charge,currency,cost_currency\r\n";
+         "interval_end,cost,charge,currency" +
+         std::string(layout.cost_currency ? ",cost_currency\r\n" : "\r\n");
 }
 
-std::string usage_line(UsageFormat format, const UsageRow& row) {
-  switch (format) {
+std::string usage_line(UsageLayout layout, const UsageRow& row) {
+  switch (layout.format) {
     case UsageFormat::csv:
-      return csv_line(row);
+      return csv_line(row, layout.cost_currency);
     case UsageFormat::json:
       return json_line(row);
     case UsageFormat::focus:

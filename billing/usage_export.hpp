@@ -31,12 +31,23 @@ struct UsageExport {
 std::vector<UsageRow> read_usage_page(pqxx::work& tx, const UsageExport& wanted,
                                       const std::optional<UsageRow>& last, size_t limit);
 
+// Whether events that are booked now have a cost in another currency than their charge. May be true
+// for those of a day that is only partly in the span.
+bool costs_in_other_currencies(pqxx::work& tx, const UsageExport& wanted);
+
 enum class UsageFormat { csv, json, focus };
 std::optional<UsageFormat> usage_format_from(std::string_view text);
 std::string_view content_type(UsageFormat format);
+
+struct UsageLayout {
+  UsageFormat format = UsageFormat::csv;
+  bool cost_currency = false;  // CSV: a last column for it; the other formats always tell it
+};
+
 // The text before the first row; empty for JSON lines.
-std::string usage_header(UsageFormat format);
-// One row with its line end. FOCUS columns: focus.finops.org, version 1.0.
-std::string usage_line(UsageFormat format, const UsageRow& row);
+std::string usage_header(UsageLayout layout);
+// One row with its line end. FOCUS columns: focus.finops.org, version 1.0. Throws
+// Error(unavailable) if the row's cost is in another currency and the layout has no place for it.
+std::string usage_line(UsageLayout layout, const UsageRow& row);
 
 }  // namespace sandgate

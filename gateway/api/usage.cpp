@@ -85,11 +85,20 @@ Task<std::vector<UsageRow>> rows_after(Database& database, UsageReader& reader, 
   co_return co_await database.report(kExportTimeout, std::move(work));
 }
 
+Task<UsageLayout> layout_of(Database& database, UsageReader& reader, UsageExport wanted,
+                            UsageFormat format) {
+  if (format != UsageFormat::csv) co_return UsageLayout{format};
+  auto taking = reader.acquire_connection(wanted.tenant);
+  const auto turn = co_await std::move(taking);
+  auto work = [wanted](pqxx::work& tx) { return costs_in_other_currencies(tx, wanted); };
+  co_return UsageLayout{format, co_await database.report(kExportTimeout, std::move(work))};
+}
+
 Task<void> write_export(Database& database, UsageReader& reader, UsageExport wanted,
-                        UsageFormat format, std::vector<UsageRow> page, http::BodySink& sink) {
-  std::string text = usage_header(format);
+                        UsageLayout layout, std::vector<UsageRow> page, http::BodySink& sink) {
+  std::string text = usage_header(layout);
   for (;;) {
-    for (const UsageRow& row : page) text += usage_line(format, row);
+    for (const UsageRow& row : page) text += usage_line(layout, row);
     if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
     if (page.size() < kRowsPerPage) co_return;
     auto reading = rows_after(database, reader, wanted, page.back());
@@ -134,15 +143,17 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   // The first page is read before the answer starts, so that an outage is an error status.
   auto reading = rows_after(database_, reader_, wanted, std::nullopt);
   auto first = co_await std::move(reading);
+  auto laying_out = layout_of(database_, reader_, wanted, *format);
+  const UsageLayout layout = co_await std::move(laying_out);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
-  response.body = http::StreamBody{.produce = [&database = database_, &reader = reader_, wanted,
-                                               place, first = std::move(first),
-                                               format = *format](http::BodySink& sink) {
-    return write_export(database, reader, wanted, format, first, sink);
-  }};
+  response.body =
+      http::StreamBody{.produce = [&database = database_, &reader = reader_, wanted, place,
+                                   first = std::move(first), layout](http::BodySink& sink) {
+        return write_export(database, reader, wanted, layout, first, sink);
+      }};
   co_return response;
 }
 

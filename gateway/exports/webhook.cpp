@@ -9,7 +9,7 @@ namespace {
 constexpr size_t kMinSecret = 16;
 
 Json event_json(const ExportEvent& event) {
-  return Json::parse(usage_line(UsageFormat::json, event.row));
+  return Json::parse(usage_line({UsageFormat::json}, event.row));
 }
 
 class WebhookExporter : public Exporter {

@@ -19,10 +19,10 @@ class UsageApiTest : public test::BillingFixture {
     return run(handlers.export_events(request)).status;
   }
 
-  // The lines of the export of all of the tenant's usage.
-  std::string exported(UsageHandlers& handlers) {
+  // The export of the tenant's usage since the month began, or of `query`.
+  std::string exported(UsageHandlers& handlers, const std::string& query = "format=json") {
     http::Request request;
-    request.query = http::Query("format=json");
+    request.query = http::Query(query);
     request.caller = {.role = http::Role::billing, .tenant = tenant};
     const http::Response response = run(handlers.export_events(request));
     struct : http::BodySink {
@@ -39,6 +39,36 @@ class UsageApiTest : public test::BillingFixture {
   UsageReader usage{*database, meter};
   UsageHandlers handlers{*database, usage};
 };
+
+// One currency needs one column; a cost in another one is never without its own.
+TEST_F(UsageApiTest, TheCurrencyOfCostsIsAColumnWhereItIsAnotherOne) {
+  publish("list", R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+  publish("sell", R"({"kind":"charge","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+    "markup_percent":"50","entries":[]})");
+  const std::string columns =
+      "id,tenant,sandbox,deployment,provider,profile,meter,quantity,interval_start,interval_end,"
+      "cost,charge,currency";
+  const auto run_a_minute = [&] {
+    const SandboxId id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+    clock.advance(std::chrono::seconds(60));
+    close(id);
+  };
+  const auto lines = [&] { return exported(handlers, "format=csv&from=2026-01-01&to=2027-01-01"); };
+  run_a_minute();
+  EXPECT_TRUE(lines().starts_with(columns + "\r\n")) << lines();
+  EXPECT_NE(lines().find(",0.6,0.9,USD\r\n"), std::string::npos) << lines();
+
+  tenant = TenantId::make();
+  rows("INSERT INTO tenant (id, name) VALUES ('" + tenant.value + "', 'other')");
+  publish("euros", R"({"kind":"charge","currency":"EUR","effective_from":"2026-01-01T00:00:00Z",
+    "tenant":")" + tenant.value +
+                       R"(","entries":[{"provider":"acme","meter":"vcpu_second",
+    "unit_price":"0.02"}]})");
+  run_a_minute();
+  EXPECT_TRUE(lines().starts_with(columns + ",cost_currency\r\n")) << lines();
+  EXPECT_NE(lines().find(",0.6,1.2,EUR,USD\r\n"), std::string::npos) << lines();
+}
 
 struct UsageApiOutage : test::OwnCluster, UsageApiTest {};
 

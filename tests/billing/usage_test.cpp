@@ -235,17 +235,19 @@ TEST(UsageExport, WritesLinesInEachFormat) {
                      .charge_currency = "EUR",
                      .tenant_name = "Acme",
                      .metadata = R"({"run": "7"})"};
-  EXPECT_EQ(usage_line(UsageFormat::csv, row),
+  const UsageLayout csv{UsageFormat::csv, true};
+  EXPECT_EQ(usage_line(csv, row),
             "i,t,s,d,p,f,vcpu_second,1.5,2026-11-20T12:00:00Z,2026-11-20T12:00:01.500000Z,0.1,0.2,"
             "EUR,USD\r\n");
-  EXPECT_THAT(usage_header(UsageFormat::csv),
-              testing::EndsWith(",cost,charge,currency,cost_currency\r\n"));
-  const Json json = Json::parse(usage_line(UsageFormat::json, row));
+  EXPECT_THAT(usage_header(csv), testing::EndsWith(",cost,charge,currency,cost_currency\r\n"));
+  EXPECT_EQ(test::code_of([&] { usage_line({UsageFormat::csv}, row); }), ErrorCode::unavailable)
+      << "a cost in another currency has no place";
+  const Json json = Json::parse(usage_line({UsageFormat::json}, row));
   EXPECT_EQ(json["charge"], "0.2");
   EXPECT_EQ(json["currency"], "EUR");
   EXPECT_EQ(json["cost_currency"], "USD");
-  const std::string header = usage_header(UsageFormat::focus);
-  const std::string line = usage_line(UsageFormat::focus, row);
+  const std::string header = usage_header({UsageFormat::focus});
+  const std::string line = usage_line({UsageFormat::focus}, row);
   EXPECT_EQ(std::count(header.begin(), header.end(), ','),
             std::count(line.begin(), line.end(), ','));
   EXPECT_THAT(header, testing::StartsWith("BilledCost,BillingAccountId,BillingAccountName,"));
