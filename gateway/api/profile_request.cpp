@@ -16,6 +16,13 @@ bool is_yaml(const http::Request& request) {
   return false;
 }
 
+// YAML that does not say so would get the JSON parser's opinion of its first letter.
+void check_is_json(const std::string& body) {
+  const size_t begin = body.find_first_not_of(" \t\r\n\xEF\xBB\xBF");  // a byte order mark too
+  if (begin == std::string::npos || body[begin] != '{')
+    throw Error::invalid("", "must be a JSON object, or YAML with Content-Type: application/yaml");
+}
+
 // Reads {version, percent} of a canary or a shadow.
 template <class T>
 std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& problems) {
@@ -34,8 +41,10 @@ std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& pr
 Profile profile_from(const http::Request& request, bool of_tenant) {
   const std::string& name = request.param("name");
   if (!is_name(name)) throw Error::invalid("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
-  Profile profile = is_yaml(request) ? parse_profile_yaml(request.body, name)
-                                     : parse_profile_json(request.body, name);
+  const bool yaml = is_yaml(request);
+  if (!yaml) check_is_json(request.body);
+  Profile profile =
+      yaml ? parse_profile_yaml(request.body, name) : parse_profile_json(request.body, name);
   if (of_tenant && profile.workspace != Workspace::isolated)
     throw Error::invalid("/workspace", "only the operator's profiles may open the host's files");
   return profile;

@@ -210,6 +210,12 @@ TEST_F(RegistryApiTest, ProfilesAreTheOwnersToChange) {
   EXPECT_EQ(put(root(), "?channel=9", "{}").path, "?channel");
   EXPECT_EQ(put(root(), "", "name: ruby").path, "/name");
   EXPECT_EQ(call(root(), Method::put, "/v1/profiles/python", "{").code, "invalid");
+  EXPECT_EQ(call(root(), Method::put, "/v1/profiles/python", "\xEF\xBB\xBF {}").status, 200);
+  for (const char* body : {"image: debian-12\n", "# a profile\nname: python\n", "", "[]"}) {
+    const auto refused = call(root(), Method::put, "/v1/profiles/python", body);
+    EXPECT_EQ(refused.code, "invalid") << body;
+    EXPECT_NE(refused.detail.find("Content-Type: application/yaml"), std::string::npos) << body;
+  }
   EXPECT_EQ(call(as(Role::developer), Method::delete_, "/v1/profiles/python").status, 204);
 }
 
