@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <linux/netlink.h>
 #include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/ioctl.h>
@@ -20,8 +19,9 @@
 #include <iterator>
 
 #include "local/namespaces/seccomp_calls.hpp"
+#include "local/namespaces/seccomp_filter.hpp"
 #include "local/namespaces/seccomp_install.hpp"
-#include "local/namespaces/step_error.hpp"
+#include "local/namespaces/seccomp_socket_options.hpp"
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x00000080
@@ -30,50 +30,7 @@
 namespace sandgate {
 namespace {
 
-// 32-bit arguments arrive in 64-bit registers whose upper half the caller controls and the kernel
-// ignores, so comparisons use the lower half only.
-constexpr uint64_t kLow = 0xffffffff;
-
-class Filter {
- public:
-  Filter(const Filter&) = delete;
-  ~Filter() { seccomp_release(context_); }
-  explicit Filter(uint32_t default_action) : context_(seccomp_init(default_action)) {
-    if (context_ == nullptr) throw StepError("seccomp init", ENOMEM);
-    set(SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_ERRNO(ENOSYS));
-    set(SCMP_FLTATR_CTL_NNP, 0);
-    set(SCMP_FLTATR_CTL_OPTIMIZE, 2);
-  }
-
-  void add(uint32_t action, int number, std::initializer_list<scmp_arg_cmp> comparisons = {}) {
-    if (number == __NR_SCMP_ERROR) return;
-    int result =
-        seccomp_rule_add_array(context_, action, number, comparisons.size(), comparisons.begin());
-    if (result != 0 && result != -EDOM) throw StepError("seccomp rule", -result);
-  }
-  void add(uint32_t action, const char* name, std::initializer_list<scmp_arg_cmp> args = {}) {
-    add(action, seccomp_syscall_resolve_name(name), args);
-  }
-
-  Fd program(const char* name) const {
-    Fd file = check_fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING), "seccomp memfd");
-    if (int result = seccomp_export_bpf(context_, file.get()); result != 0) {
-      throw StepError("seccomp export", -result);
-    }
-    check(fcntl(file.get(), F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL),
-          "seccomp seal");
-    return file;
-  }
-
- private:
-  void set(scmp_filter_attr attribute, uint32_t value) {
-    if (int result = seccomp_attr_set(context_, attribute, value); result != 0) {
-      throw StepError("seccomp attribute", -result);
-    }
-  }
-
-  scmp_filter_ctx context_;
-};
+constexpr uint64_t kLow = SeccompFilter::kLow;
 
 struct InternetSocket {
   uint64_t family, type, protocol;
@@ -91,7 +48,7 @@ constexpr InternetSocket kInternetSockets[] = {{AF_INET, SOCK_STREAM, 0},
                                                {AF_INET6, SOCK_DGRAM, IPPROTO_ICMPV6}};
 constexpr uint64_t kSocketType = 0xf;  // without SOCK_CLOEXEC and SOCK_NONBLOCK
 
-void allow_sockets(Filter& filter) {
+void allow_sockets(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ALLOW, "socket", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, AF_UNIX)});
   for (const InternetSocket& one : kInternetSockets) {
     filter.add(SCMP_ACT_ALLOW, "socket",
@@ -112,7 +69,7 @@ void allow_sockets(Filter& filter) {
 
 // Limited by the agent's SyscallLimiter with MSG_MORE: no control group is charged for what a UDP
 // socket gathers until its datagram is whole. The filter does not see a socket's kind.
-void allow_sends(Filter& filter) {
+void allow_sends(SeccompFilter& filter) {
   const auto allow = [&](const char* name, unsigned flags) {
     filter.add(SCMP_ACT_ALLOW, name, {scmp_arg_cmp{flags, SCMP_CMP_MASKED_EQ, MSG_MORE, 0}});
     filter.add(SCMP_ACT_NOTIFY, name,
@@ -125,14 +82,14 @@ void allow_sends(Filter& filter) {
 
 // Allows Linux, BSD and their two 32-bit variants, and the query of the current value: none of them
 // changes address space randomization.
-void allow_personalities(Filter& filter) {
+void allow_personalities(SeccompFilter& filter) {
   for (uint64_t value : {0x0u, 0x8u, 0x20000u, 0x20008u, 0xffffffffu}) {
     filter.add(SCMP_ACT_ALLOW, "personality", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value)});
   }
 }
 
 Fd compile_calls(bool debug, bool asks) {
-  Filter filter(SCMP_ACT_ERRNO(EPERM));
+  SeccompFilter filter(SCMP_ACT_ERRNO(EPERM));
   for (const char* name : kAllowedCalls) filter.add(SCMP_ACT_ALLOW, name);
   if (debug) {
     for (const char* name : kDebugCalls) filter.add(SCMP_ACT_ALLOW, name);
@@ -152,7 +109,7 @@ Fd compile_calls(bool debug, bool asks) {
   return filter.program("calls");
 }
 
-void forbid_bits(Filter& filter, const char* name, unsigned argument,
+void forbid_bits(SeccompFilter& filter, const char* name, unsigned argument,
                  std::initializer_list<uint64_t> flags) {
   for (uint64_t flag : flags) {
     filter.add(SCMP_ACT_ERRNO(EPERM), name,
@@ -164,7 +121,7 @@ void forbid_bits(Filter& filter, const char* name, unsigned argument,
 // Programs that disable dumps handle an error badly, so both calls that the C library's setrlimit
 // may use report success without effect. prlimit64 that also reads the old limit, or that names a
 // process, fails with EPERM.
-void keep_core_limit(Filter& filter) {
+void keep_core_limit(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "setrlimit", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE)});
   const auto core = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, RLIMIT_CORE);
   const auto set = SCMP_A2(SCMP_CMP_NE, 0);
@@ -179,14 +136,14 @@ void keep_core_limit(Filter& filter) {
 constexpr uint64_t kAgent = 1;
 
 // Otherwise root inside could starve the agent by lowering its limits.
-void keep_limits_of_agent(Filter& filter) {
+void keep_limits_of_agent(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "prlimit64",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kAgent), SCMP_A2(SCMP_CMP_NE, 0)});
 }
 
 // The scheduling calls check user ids, and root inside has the agent's: with as many capabilities
 // as the agent it could give it the lowest priority or a single processor, then keep that busy.
-void keep_scheduling_of_agent(Filter& filter) {
+void keep_scheduling_of_agent(SeccompFilter& filter) {
   constexpr uint64_t kIoOfProcess = 1, kIoOfUser = 3;
   const auto first_is = [](uint64_t value) { return SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value); };
   const auto second_is_agent = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kAgent);
@@ -200,82 +157,15 @@ void keep_scheduling_of_agent(Filter& filter) {
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfUser)});
 }
 
-// Makes setsockopt() of these options fail with the errno `answer`, or for 0 succeed without
-// effect.
-void answer_options(Filter& filter, uint16_t answer, uint64_t level,
-                    std::initializer_list<uint64_t> options) {
-  for (const uint64_t option : options)
-    filter.add(
-        SCMP_ACT_ERRNO(answer), "setsockopt",
-        {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, level), SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, option)});
-}
-
-// Options that let a socket hold kernel memory for which no control group is charged (queues of
-// errors and of sent packets with their times, keys of TCP segments, options of IPv6, datagrams
-// that are gathered, see allow_sends), or what the whole machine has few of (half-closed
-// connections without a socket, flow labels).
-void refuse_uncharged_options(Filter& filter) {
-  constexpr int kTimestampingNew = 65, kFirstAuthentication = 38, kIpv6Options = 6, kUdpCork = 1;
-  constexpr int kIpv6FlowLabels = 32, kIpv6RoutingHeader = 57;
-  // Reports success: the C library's resolver gives up its socket on an error.
-  answer_options(filter, 0, IPPROTO_IP, {IP_RECVERR});
-  answer_options(filter, 0, IPPROTO_IPV6, {IPV6_RECVERR});
-  answer_options(filter, EPERM, SOL_SOCKET, {SO_TIMESTAMPING, kTimestampingNew});
-  answer_options(filter, EPERM, IPPROTO_TCP,
-                 {TCP_MD5SIG, TCP_MD5SIG_EXT, kFirstAuthentication, TCP_LINGER2});
-  answer_options(filter, EPERM, IPPROTO_UDP, {kUdpCork});
-  answer_options(filter, EPERM, IPPROTO_IPV6, {kIpv6Options, kIpv6FlowLabels, kIpv6RoutingHeader});
-}
-
-// A socket may be in many groups on loopback, for which no control group is charged, and to leave
-// them takes time that grows with the square of their number, under a lock that every start of a
-// sandbox on the machine needs. No group has members elsewhere, so joining one answers what the
-// kernel answers where no interface is named.
-void refuse_memberships(Filter& filter) {
-  constexpr int kIpv6Anycast = 27;
-  answer_options(
-      filter, ENODEV, IPPROTO_IP,
-      {IP_ADD_MEMBERSHIP, IP_ADD_SOURCE_MEMBERSHIP, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
-  answer_options(filter, ENODEV, IPPROTO_IPV6,
-                 {IPV6_JOIN_GROUP, kIpv6Anycast, MCAST_JOIN_GROUP, MCAST_JOIN_SOURCE_GROUP});
-}
-
-// What switches something in the kernel of the whole machine. The first UDP socket with such an
-// option makes it rewrite its code, for which it interrupts every processor, and the end of the
-// last one does so again; the first delay of what a TCP socket sends switches it until the machine
-// is booted again. The answer is that of a kernel without these options.
-void refuse_switches(Filter& filter) {
-  constexpr int kEncapsulation = 100, kMergedReceive = 104, kSendDelay = 37, kCoreScheduling = 62;
-  answer_options(filter, ENOPROTOOPT, IPPROTO_UDP, {kEncapsulation, kMergedReceive});
-  answer_options(filter, ENOPROTOOPT, IPPROTO_TCP, {kSendDelay});
-  // With core scheduling a process can keep the other threads of its core idle, which no control
-  // group limits.
+// With it a process can keep the other threads of its core idle, which no control group limits.
+void refuse_core_scheduling(SeccompFilter& filter) {
+  constexpr int kCoreScheduling = 62;
   filter.add(SCMP_ACT_ERRNO(EPERM), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kCoreScheduling)});
-}
-
-// No control group is charged for unaccepted connections, so receive buffers keep the network
-// namespace's initial size. SO_RCVLOWAT enlarges them, too, those of a listening socket's
-// connections as well. Reports success, because programs handle an error badly.
-void keep_receive_buffers(Filter& filter) {
-  answer_options(filter, 0, SOL_SOCKET, {SO_RCVBUF, SO_RCVLOWAT});
-}
-
-// Whoever closes a lingering socket waits for its peer. One in flight between Unix sockets that are
-// gone is closed by a kernel thread, which then closes no other such file of the whole machine.
-// Reports success, because programs handle an error badly.
-void keep_sockets_from_lingering(Filter& filter) {
-  answer_options(filter, 0, SOL_SOCKET, {SO_LINGER});
-}
-
-// Such a layer (TLS in the kernel) parses in the kernel what programs can parse themselves, with
-// state for which no control group is charged. The answer is that of a kernel without it.
-void refuse_layers_over_tcp(Filter& filter) {
-  answer_options(filter, ENOENT, IPPROTO_TCP, {TCP_ULP});
 }
 
 // For these the kernel runs modprobe as the machine's root whenever the module is missing, before
 // it looks at any privilege. The answer is that of a kernel without the module.
-void refuse_requests_of_modules(Filter& filter) {
+void refuse_requests_of_modules(SeccompFilter& filter) {
   constexpr uint64_t kBridges[] = {0x8940, 0x8941, 0x89a0, 0x89a1, 0x89a2, 0x89a3};
   constexpr uint64_t kFrameRelay[] = {0x8980, 0x8981}, kVlans[] = {0x8982, 0x8983};
   const auto refuse = [&](const auto& requests) {
@@ -289,7 +179,7 @@ void refuse_requests_of_modules(Filter& filter) {
 
 // Memory limits do not cover huge pages. Pages that are merged with equal ones of other sandboxes
 // would tell what is in those; the answer is that of a kernel that merges none.
-void refuse_pages_of_the_machine(Filter& filter) {
+void refuse_pages_of_the_machine(SeccompFilter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
@@ -300,7 +190,7 @@ void refuse_pages_of_the_machine(Filter& filter) {
 // A file in memory keeps its access control list of up to 64 KiB in memory that no control group is
 // charged for. With 1000 bytes (124 entries) that is less than what the file itself is charged.
 // ext4 has no room for more than 4 KiB and answers the same.
-void shorten_attributes(Filter& filter) {
+void shorten_attributes(SeccompFilter& filter) {
   constexpr uint64_t kMostBytes = 1000;
   for (const char* name : {"setxattr", "lsetxattr", "fsetxattr"})
     filter.add(SCMP_ACT_ERRNO(ENOSPC), name, {SCMP_A3(SCMP_CMP_GT, kMostBytes)});
@@ -308,7 +198,7 @@ void shorten_attributes(Filter& filter) {
 
 // A thread that waits for many descriptors holds 130 bytes for each, for which no control group is
 // charged; epoll does not. select() knows no more than 1024 anyway.
-void shorten_waits(Filter& filter) {
+void shorten_waits(SeccompFilter& filter) {
   constexpr uint64_t kMostWaitedFor = 1024;
   for (const char* name : {"poll", "ppoll"})
     filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A1(SCMP_CMP_GT, kMostWaitedFor)});
@@ -321,7 +211,7 @@ void shorten_waits(Filter& filter) {
 // a group without being told. The answers are those of a kernel without leases and notices of
 // directories, but FIOASYNC reports success: nginx asks for it, does without the signal, but not
 // with an error.
-void refuse_signals_of_files(Filter& filter) {
+void refuse_signals_of_files(SeccompFilter& filter) {
   constexpr int kSetDelegation = 1040;
   const auto command = [](uint64_t value) { return SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, value); };
   filter.add(SCMP_ACT_ERRNO(EINVAL), "fcntl",
@@ -334,7 +224,7 @@ void refuse_signals_of_files(Filter& filter) {
 // What the kernel does without a pause, the longer the more of it: all waiting operations are tried
 // again for each one that completes; a large table of futexes is set up at once; a signal to
 // processes that share their handlers, but are no threads, wakes up the same waiters for each.
-void shorten_calls(Filter& filter) {
+void shorten_calls(SeccompFilter& filter) {
   constexpr uint64_t kMostOperations = 32, kFutexTable = 78;
   for (const char* name : {"semop", "semtimedop"})
     filter.add(SCMP_ACT_ERRNO(E2BIG), name, {SCMP_A2(SCMP_CMP_GT, kMostOperations)});
@@ -343,22 +233,15 @@ void shorten_calls(Filter& filter) {
              {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_SIGHAND | CLONE_THREAD, CLONE_SIGHAND)});
 }
 
-void refuse_device_nodes(Filter& filter) {
+void refuse_device_nodes(SeccompFilter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknodat", {SCMP_A2(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
   }
 }
 
-// Compiled, they use the machine's limited JIT memory, for which no control group is charged.
-void refuse_socket_filters(Filter& filter) {
-  answer_options(
-      filter, EPERM, SOL_SOCKET,
-      {SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_ATTACH_REUSEPORT_CBPF, SO_ATTACH_REUSEPORT_EBPF});
-}
-
 Fd compile_arguments() {
-  Filter filter(SCMP_ACT_ALLOW);
+  SeccompFilter filter(SCMP_ACT_ALLOW);
   // The low byte of clone's flags is the exit signal, so CLONE_NEWTIME applies only to unshare.
   forbid_bits(filter, "clone", 0,
               {CLONE_NEWNS, CLONE_NEWCGROUP, CLONE_NEWUTS, CLONE_NEWIPC, CLONE_NEWUSER,
@@ -369,15 +252,10 @@ Fd compile_arguments() {
   for (uint64_t request : {TIOCSTI, TIOCLINUX, TIOCSETD, TIOCCONS})
     filter.add(SCMP_ACT_ERRNO(EPERM), "ioctl", {SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, request)});
   refuse_device_nodes(filter);
-  refuse_socket_filters(filter);
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
-  keep_receive_buffers(filter);
-  keep_sockets_from_lingering(filter);
-  refuse_uncharged_options(filter);
-  refuse_memberships(filter);
-  refuse_switches(filter);
-  refuse_layers_over_tcp(filter);
+  restrict_socket_options(filter);
+  refuse_core_scheduling(filter);
   refuse_requests_of_modules(filter);
   refuse_pages_of_the_machine(filter);
   keep_core_limit(filter);
