@@ -172,7 +172,6 @@ inline constexpr const char* kAllowedCalls[] = {
     "sched_getscheduler",
     "sched_rr_get_interval",
     "sched_setaffinity",
-    "sched_setattr",
     "sched_setparam",
     "sched_setscheduler",
     "sched_yield",
@@ -288,11 +287,12 @@ inline constexpr const char* kDebugCalls[] = {"ptrace", "process_vm_readv", "pro
 
 // These fail with ENOSYS, on which programs fall back, but not on EPERM: glibc for clone3 (whose
 // flags a filter cannot see), libuv for io_uring. Contexts of io_setup have only a machine-wide
-// limit, which one sandbox could exhaust.
+// limit, which one sandbox could exhaust. What sched_setattr alone can set, where a filter cannot
+// see it, is how long others wait for their turn of the processor.
 inline constexpr const char* kAbsentCalls[] = {
-    "clone3",       "io_uring_setup",  "io_uring_enter", "io_uring_register",
-    "memfd_secret", "process_madvise", "io_cancel",      "io_destroy",
-    "io_getevents", "io_pgetevents",   "io_setup",       "io_submit"};
+    "clone3",          "io_uring_setup", "io_uring_enter", "io_uring_register", "memfd_secret",
+    "process_madvise", "io_cancel",      "io_destroy",     "io_getevents",      "io_pgetevents",
+    "io_setup",        "io_submit",      "sched_setattr"};
 
 // These succeed without any effect: sync would flush every disk of the machine, and a sandbox's
 // disk does not survive a crash of the machine anyway.

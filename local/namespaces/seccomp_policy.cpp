@@ -147,8 +147,7 @@ void keep_scheduling_of_agent(SeccompFilter& filter) {
   constexpr uint64_t kIoOfProcess = 1, kIoOfUser = 3;
   const auto first_is = [](uint64_t value) { return SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, value); };
   const auto second_is_agent = SCMP_A1(SCMP_CMP_MASKED_EQ, kLow, kAgent);
-  for (const char* name :
-       {"sched_setaffinity", "sched_setattr", "sched_setparam", "sched_setscheduler"})
+  for (const char* name : {"sched_setaffinity", "sched_setparam", "sched_setscheduler"})
     filter.add(SCMP_ACT_ERRNO(EPERM), name, {first_is(kAgent)});
   filter.add(SCMP_ACT_ERRNO(EPERM), "setpriority", {first_is(PRIO_PROCESS), second_is_agent});
   filter.add(SCMP_ACT_ERRNO(EPERM), "ioprio_set", {first_is(kIoOfProcess), second_is_agent});

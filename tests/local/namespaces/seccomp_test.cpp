@@ -78,7 +78,7 @@ constexpr const char* kAnswerEperm =
     "236-239 246 248-250 256 279 298 300-301 303-305 308 310-313 320-321 323 337-423 428-433 438 "
     "442-443 ";
 constexpr const char* kAnswerEnosys =
-    "205-211 214-215 333 425-427 440 447 450 453 457-461 463-511 ";
+    "205-211 214-215 314 333 425-427 440 447 450 453 457-461 463-511 ";
 
 // Left out: calls that do not come back or come back twice, and those that older kernels lack.
 TEST_F(SeccompTest, EveryNumberAnswersAsWrittenDown) {
@@ -116,6 +116,17 @@ TEST_F(SeccompTest, ProbedCallsAnswerEnosys) {
       "printf(\"%d \", syscall(SYS_clone3, 0, 0) == -1 && errno == ENOSYS);\n"
       "printf(\"%d\", syscall(500, 0, 0) == -1 && errno == ENOSYS);",
       "1 1 1 1 1");
+}
+
+// Every kernel has such turns; some let a program choose how long they are. What sets a policy goes
+// on without.
+TEST_F(SeccompTest, NobodyChoosesTheLengthOfTurns) {
+  expect_filtered(
+      "struct { uint32_t size, policy; uint64_t flags; int32_t nice; uint32_t priority;\n"
+      " uint64_t runtime, deadline, period; } turn = {48, 0, 0, 0, 0, 100000000};\n"
+      "printf(\"%d\", syscall(SYS_sched_setattr, 0, &turn, 0) == -1 && errno == ENOSYS);",
+      "1");
+  EXPECT_EQ(output("chrt --batch 0 chrt -p 0 | head -1 | grep -o SCHED_BATCH"), "SCHED_BATCH");
 }
 
 TEST_F(SeccompTest, NoNamespaceByAnyWay) {
