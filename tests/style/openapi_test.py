@@ -103,6 +103,17 @@ def check_schema(document, where, schema):
             problems.append(f"{where}: write type: [x, 'null'] for a scalar that may be null")
     if "enum" in schema and "type" not in schema:
         problems.append(f"{where}: an enum without its type")
+    check_types(where, schema)
+
+
+def check_types(where, schema):
+    """Generators that know a type or null, and no more, end at anything else."""
+    types = schema.get("type")
+    if isinstance(types, list) and len(set(types) - {"null"}) > 1:
+        problems.append(f"{where}: write anyOf for a choice of types")
+    rest = schema.get("additionalProperties")
+    if isinstance(rest, dict) and "properties" in schema and "null" in (rest.get("type") or ()):
+        problems.append(f"{where}: further members beside known ones may not be declared as null")
 
 
 def check_schema_names(schemas):
@@ -199,6 +210,13 @@ def check_patterns(document):
                 problems.append(f"{operation} {name}: the pattern is wrong for {value!r}")
 
 
+def check_commas(document):
+    """A comma in a text without quotes ends it, and what follows becomes a member without a value."""
+    for where, node in walk(document):
+        if node is None:
+            problems.append(f"{where}: has no value; is a text with a comma not quoted?")
+
+
 def check_for_generators(document, text):
     check_aliases(text)
     check_schema_names(document["components"]["schemas"])
@@ -216,6 +234,7 @@ def main():
         text = file.read()
     document = yaml.safe_load(text)
     check_references(document)
+    check_commas(document)
     check_for_generators(document, text)
     check_patterns(document)
     check_bodies(document)
