@@ -33,6 +33,9 @@ void print_details(const Console& console, const Json& sandbox) {
   line("created", time("/created_at"));
   const bool has_ended = cell(sandbox, "/ended_at") != "-";
   line(has_ended ? "ended" : "expires", time(has_ended ? "/ended_at" : "/expires_at"));
+  if (const int64_t idle = sandbox.value("idle_timeout_seconds", int64_t{0});
+      !has_ended && idle > 0)
+    line("idle limit", std::to_string(idle) + " s without use");
   if (sandbox.contains("ended_reason")) line("reason", text("/ended_reason"));
   line("price", text("/cost/estimated_per_hour") + " " + text("/cost/currency") + " per hour");
   if (sandbox.contains("metadata") && !sandbox["metadata"].empty())

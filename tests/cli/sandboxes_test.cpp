@@ -14,6 +14,20 @@ std::string restless(const ScriptedServer::Request& request) {
                                        R"("}],"next_cursor":)" + (more ? "\"c\"" : "null") + "}");
 }
 
+TEST(Sandboxes, SayWhenTheyEndUnused) {
+  const auto shown = [](const std::string& sandbox) {
+    ScriptedServer server([&](const auto&) { return ScriptedServer::json(200, sandbox); });
+    return tell(server.url(), {"show", "sb1"}).output;
+  };
+  const std::string line = "idle limit  300 s without use\n";
+  EXPECT_NE(shown(R"({"id":"sb1","idle_timeout_seconds":300})").find(line), std::string::npos);
+  EXPECT_EQ(shown(R"({"id":"sb1","idle_timeout_seconds":0})").find("idle"), std::string::npos);
+  EXPECT_EQ(shown(R"({"id":"sb1","idle_timeout_seconds":300,
+                     "ended_at":"2026-11-01T00:00:00Z"})")
+                .find("idle"),
+            std::string::npos);
+}
+
 // Looked for by state, what changes it meanwhile is found twice or not at all.
 TEST(Sandboxes, AreListedInOneGo) {
   ScriptedServer server(restless);
