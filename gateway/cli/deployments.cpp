@@ -18,20 +18,43 @@ std::string deployment_path(const std::string& name) {
   return "/v1/deployments/" + percent_encode(name);
 }
 
+void print_deployments(const Context& context) {
+  context.show_items(context.client().all("/v1/providers"), [&](const auto& items) {
+    Table table(
+        {"DEPLOYMENT", "PROVIDER", "ISOLATION", "ENABLED", "HEALTH", ">PRICE/HOUR", ">P50 MS"});
+    for (const Json& item : items)
+      table.add({cell(item, "/deployment"), cell(item, "/provider"),
+                 cell(item, "/descriptor/isolation"), cell(item, "/enabled"), health_cell(item),
+                 cell(item, "/price_per_hour"), rounded_cell(item, "/latency_p50_ms")});
+    table.print(context.console(), "No deployments. `sandgate deployments set` adds one.");
+  });
+}
+
+// A command of both groups, since readers look for it in either.
 void add_deployment_list(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("list", "List deployments with their health and price");
-  context->on(*command, [context] {
-    const auto found = context->client().all("/v1/providers");
-    context->show_items(found, [&](const auto& items) {
-      Table table(
-          {"DEPLOYMENT", "PROVIDER", "ISOLATION", "ENABLED", "HEALTH", ">PRICE/HOUR", ">P50 MS"});
-      for (const Json& item : items)
-        table.add({cell(item, "/deployment"), cell(item, "/provider"),
-                   cell(item, "/descriptor/isolation"), cell(item, "/enabled"), health_cell(item),
-                   cell(item, "/price_per_hour"), rounded_cell(item, "/latency_p50_ms")});
-      table.print(context->console(), "No deployments. `sandgate deployments set` adds one.");
-    });
-  });
+  context->on(*command, [context] { print_deployments(*context); });
+}
+
+// What is stored of a deployment, or what is offered of one that the configuration provides.
+Json deployment_named(const Client& client, const std::string& name) {
+  try {
+    return client.get(deployment_path(name));
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::not_found) throw;
+    for (const Json& offered : client.all("/v1/providers"))
+      if (cell(offered, "/deployment") == name) return offered;
+    throw;
+  }
+}
+
+void add_deployment_show(CLI::App& group, const ContextPtr& context) {
+  auto name = std::make_shared<std::string>();
+  auto* command = group.add_subcommand(
+      "show", "Show a deployment: what `set` stored of it, without its credentials");
+  command->add_option("NAME", *name, "The deployment")->required();
+  context->on_operator(
+      *command, [context, name] { context->print(deployment_named(context->client(), *name)); });
 }
 
 // Returns the stored deployment that the caller may change. A tenant is shown the operator's
@@ -180,8 +203,10 @@ void add_deployment_commands(CLI::App& app, const ContextPtr& context) {
   providers->require_subcommand(1);
   add_deployment_list(*providers, context);
   add_provider_trial(*providers, context);
-  auto* deployments = app.add_subcommand("deployments", "Add, change and remove deployments");
+  auto* deployments = app.add_subcommand("deployments", "List, add, change and remove deployments");
   deployments->require_subcommand(1);
+  add_deployment_list(*deployments, context);
+  add_deployment_show(*deployments, context);
   add_deployment_set(*deployments, context);
   add_switch(*deployments, context, "enable", "Send new sandboxes to a deployment again", true);
   add_switch(*deployments, context, "disable", "Send no new sandboxes to a deployment", false);

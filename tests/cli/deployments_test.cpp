@@ -38,6 +38,40 @@ TEST(DeploymentCommands, WhatIsNotNamedStays) {
             Json({{"profile", "x"}}));
 }
 
+TEST(DeploymentCommands, WhatIsStoredIsShown) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(200, kStored); });
+  EXPECT_EQ(Json::parse(tell(server.url(), {"deployments", "show", "d"}).output),
+            Json::parse(kStored));
+  EXPECT_EQ(server.requests().back().target, "/v1/deployments/d");
+}
+
+TEST(DeploymentCommands, WhatIsConfiguredElsewhereIsShownAsItIsOffered) {
+  ScriptedServer server([](const auto& request) {
+    if (request.target.starts_with("/v1/deployments/"))
+      return ScriptedServer::json(404, R"({"code":"not_found","detail":"none"})");
+    return ScriptedServer::json(
+        200, R"({"items":[{"deployment":"a"},{"deployment":"local"}],"next_cursor":null})");
+  });
+  EXPECT_EQ(Json::parse(tell(server.url(), {"deployments", "show", "local"}).output),
+            Json({{"deployment", "local"}}));
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(tell(server.url(), {"deployments", "show", "b"}).exit_code, 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr().find("sandgate: none"), 0u);
+}
+
+TEST(DeploymentCommands, AreListedInBothGroups) {
+  for (const char* group : {"providers", "deployments"}) {
+    ScriptedServer server([](const auto&) {
+      return ScriptedServer::json(
+          200,
+          R"({"items":[{"deployment":"d","provider":"p","enabled":true}],"next_cursor":null})");
+    });
+    const std::string told = tell(server.url(), {group, "list"}).output;
+    EXPECT_EQ(told.substr(0, told.find("true")), "d\tp\t-\t");
+    EXPECT_EQ(server.requests().back().target.find("/v1/providers"), 0u);
+  }
+}
+
 TEST(DeploymentCommands, AnotherProviderHasItsOwnSettings) {
   EXPECT_EQ(sent(kStored, {"set", "d", "--provider", "q"}),
             Json({{"provider", "q"}, {"weight", 7}, {"enabled", true}}));
