@@ -94,8 +94,10 @@ Task<ProfileVersion> ProfileHandlers::version_of(ProfileHead head, ProfileRefere
   auto reading = profiles_.version(head.id, wanted);
   auto version = co_await std::move(reading);
   if (!version)
-    throw Error::not_found("version of '" + head.name + "'",
-                           reference.version ? std::to_string(wanted) : reference.channel);
+    throw Error(ErrorCode::not_found,
+                "profile '" + head.name + "' has no " +
+                    (reference.version ? "version " + std::to_string(wanted)
+                                       : "channel '" + reference.channel + "'"));
   co_return std::move(*version);
 }
 

@@ -54,8 +54,23 @@ std::optional<std::string> unknown_word(const CLI::App& app, const CLI::ParseErr
   if (early && command->get_option_no_throw(*unknown))
     return "'" + *unknown + "' goes after '" + name + "'";
   const bool runs = command->get_option_no_throw("COMMAND") != nullptr;
+  const bool terminal = *unknown == "-t" || *unknown == "--tty";  // as other tools call it
   return "'" + *unknown + "' is no command or option of '" + name + "'" +
-         (runs ? "; a program that takes options goes after --" : "");
+         (!runs      ? ""
+          : terminal ? "; 'sandgate shell' opens a terminal"
+                     : "; a program that takes options goes after --");
+}
+
+// CLI11 says of a text where a number belongs only that it could not convert it.
+std::optional<std::string> unreadable_number(const CLI::ParseError& error) {
+  static constexpr std::string_view kSaid = "Could not convert: ", kBetween = " = ";
+  const std::string text = error.what();
+  const size_t end = text.find(kBetween);
+  if (!dynamic_cast<const CLI::ConversionError*>(&error) || !text.starts_with(kSaid) ||
+      end == std::string::npos)
+    return std::nullopt;
+  return text.substr(kSaid.size(), end - kSaid.size()) + ": must be a number, not '" +
+         text.substr(end + kBetween.size()) + "'";
 }
 
 // Whether the words ask for JSON. They may be wrong, so the parser may not have come that far;
@@ -180,9 +195,10 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv, const Exi
     std::ranges::reverse(words);  // CLI11 expects reverse order
     app.parse(std::move(words));
   } catch (const CLI::ParseError& error) {
-    const auto unknown = unknown_word(app, error);
-    if (unknown || error.get_exit_code() != 0)
-      return wrongly_used(unknown.value_or(error.what()), as_json);
+    auto complaint = unknown_word(app, error);
+    if (!complaint) complaint = unreadable_number(error);
+    if (complaint || error.get_exit_code() != 0)
+      return wrongly_used(complaint.value_or(error.what()), as_json);
     app.exit(error);  // prints help or version
     return checked_output(0);
   } catch (const Error& error) {

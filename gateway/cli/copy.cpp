@@ -202,11 +202,21 @@ void download(const Context& context, const Client& client, CopyPath source,
   download_one(context, client, source, entry, path);
 }
 
+// What is wrong with two paths of which none, or each, is in a sandbox.
+std::string wrong_places(const std::string& from, const std::string& to) {
+  for (const std::string& text : {from, to}) {
+    const std::string start = text.substr(0, text.find(':'));
+    if (start.size() < text.size() && start.starts_with("sb") && !is_id("sb", start))
+      return "'" + start + "' is no sandbox's id";
+  }
+  return "one of the two must be in a sandbox, as ID:PATH";
+}
+
 void copy(const Context& context, const std::string& from, const std::string& to) {
   const Client client = context.client();
   const CopyPath source = copy_path_from(from), target = copy_path_from(to);
   if (source.sandbox.empty() == target.sandbox.empty())
-    throw CLI::ValidationError("cp", "one of the two must be in a sandbox, as ID:PATH");
+    throw CLI::ValidationError("cp", wrong_places(from, to));
   if (source.sandbox.empty())
     upload(context, client, source.path, target);
   else

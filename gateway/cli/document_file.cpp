@@ -1,5 +1,6 @@
 #include "gateway/cli/document_file.hpp"
 
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -11,6 +12,9 @@ namespace sandgate::cli {
 std::string read_text(const std::string& path) {
   using Bytes = std::istreambuf_iterator<char>;
   if (path == "-") return std::string{Bytes(std::cin), {}};
+  std::error_code unknown;
+  if (std::filesystem::is_directory(path, unknown))
+    throw Error(ErrorCode::invalid, path + " is a directory: name a file");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error(ErrorCode::not_found, "cannot read " + path);
   return std::string{Bytes(file), {}};

@@ -5,7 +5,8 @@
 
 namespace sandgate::cli {
 
-// Reads a file; "-" is standard input. Throws Error(not_found) if it cannot be read.
+// Reads a file; "-" is standard input. Throws Error(not_found) if it cannot be read and
+// Error(invalid) if it is a directory.
 std::string read_text(const std::string& path);
 
 // Parses a YAML or JSON file; "-" is standard input. Throws Error(not_found) if it cannot be read

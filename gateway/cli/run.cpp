@@ -18,6 +18,7 @@ namespace sandgate::cli {
 namespace {
 
 constexpr double kMaxSeconds = 7 * 24 * 3600;
+constexpr int kNotFound = 127;
 
 struct ExecOptions {
   std::vector<std::string> command;
@@ -71,6 +72,11 @@ void answer_in_json(Context& context, const Client& client, const std::string& i
   context.exit_with(result.value("exit_code", 1));
 }
 
+// Whether a line for a shell was given as the name of a program, which is then not found.
+bool is_shell_line(const ExecOptions& options) {
+  return options.command.size() == 1 && options.command[0].find(' ') != std::string::npos;
+}
+
 // Streams the program's output, or prints one JSON answer. Sets the program's exit code.
 void execute(Context& context, const Client& client, const std::string& id,
              const ExecOptions& options) {
@@ -88,6 +94,8 @@ void execute(Context& context, const Client& client, const std::string& id,
   };
   const StreamedExit exit = stream_output(client, std::move(call), context.console(), on_start);
   if (exit.timed_out) context.console().err << "sandgate: the time limit ended the program\n";
+  if (exit.exit_code == kNotFound && is_shell_line(options))
+    context.console().err << "sandgate: for a line of the shell, give -- sh -c '…'\n";
   context.exit_with(exit.exit_code);
 }
 

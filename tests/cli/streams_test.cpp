@@ -57,6 +57,26 @@ int broken_pipe() {
   return ends[1];
 }
 
+TEST(Streams, ALineOfTheShellThatIsNoProgramGetsAHint) {
+  const auto said = [](std::vector<const char*> words, int code) {
+    ScriptedServer server([code](const auto& request) {
+      return ScriptedServer::of_type(
+          "text/event-stream",
+          request.target.ends_with("/exec")
+              ? "event: exit\ndata: {\"exit_code\":" + std::to_string(code) + "}\n\n"
+              : "");
+    });
+    words.insert(words.begin(), {"exec", "sb1", "--"});
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(tell(server.url(), words).exit_code, code);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(said({"echo hi"}, 127), "sandgate: for a line of the shell, give -- sh -c '…'\n");
+  EXPECT_EQ(said({"echo hi"}, 0), "");
+  EXPECT_EQ(said({"echo"}, 127), "");
+  EXPECT_EQ(said({"sh", "-c", "nothing here"}, 127), "");
+}
+
 TEST(Streams, EventsOfAllSandboxesHaveNoEnd) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::of_type(

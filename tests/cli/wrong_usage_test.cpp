@@ -35,6 +35,35 @@ TEST(WrongUsage, IsALineElseAlsoForAProgramWithSuchAnOption) {
       << told;
 }
 
+TEST(WrongUsage, SaysWhereANumberBelongs) {
+  EXPECT_EQ(
+      complaint({"create", "--ttl", "10m"}),
+      "sandgate: --ttl: must be a number, not '10m'\nRun with --help for more information.\n");
+  EXPECT_EQ(complaint({"extend", "sb1", "1 = 2"}),
+            "sandgate: SECONDS: must be a number, not '1 = 2'\n"
+            "Run with --help for more information.\n");
+}
+
+TEST(WrongUsage, SaysWhatOpensATerminal) {
+  for (const char* option : {"-it", "-t", "--tty"})
+    EXPECT_NE(complaint({"exec", option, "sb1", "bash"}).find("'sandgate shell' opens a terminal"),
+              std::string::npos);
+  EXPECT_EQ(complaint({"list", "-t"}).find("shell"), std::string::npos);
+}
+
+TEST(WrongUsage, ADirectoryIsNoDocument) {
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(tell(kNobody, {"profiles", "apply", "-f", "/tmp"}).exit_code, 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "sandgate: /tmp is a directory: name a file\n");
+}
+
+TEST(WrongUsage, ACopyNamesTheIdThatIsNone) {
+  EXPECT_NE(complaint({"cp", "a", "sb1:b"}).find("cp: 'sb1' is no sandbox's id"),
+            std::string::npos);
+  EXPECT_NE(complaint({"cp", "sb.txt", "b"}).find("one of the two must be in a sandbox"),
+            std::string::npos);
+}
+
 TEST(WrongUsage, AnInvoiceNeedsItsTime) {
   for (const auto& words :
        std::vector<std::vector<const char*>>{{}, {"--from", "2026-10-01T00:00:00Z"}}) {
