@@ -118,6 +118,7 @@ void Process::update_watches() {
 
 void Process::on_output(Source& source) {
   drain(source);
+  repeat_end();
   if (!result_) notify();
   update_watches();
   finish_if_drained();
@@ -150,6 +151,7 @@ void Process::close_source(Source& source) {
 bool Process::write_input(std::string_view bytes) {
   if (!input_open() || ended()) return false;
   input_.append(bytes);
+  if (!bytes.empty()) end_is_for_lines_.reset();
   // A terminal takes either of them for the end of a line.
   if (!bytes.empty()) line_is_begun_ = bytes.back() != '\n' && bytes.back() != '\r';
   flush_input();
@@ -159,9 +161,24 @@ bool Process::write_input(std::string_view bytes) {
 void Process::close_input() {
   if (!input_open() || ended()) return;
   if (settings_.terminal)
-    input_ += end_of_input(child_.in.get(), std::exchange(line_is_begun_, false));
+    type_end(std::exchange(line_is_begun_, false));
   else
     input_closing_ = true;
+  flush_input();
+}
+
+void Process::type_end(bool line_is_begun) {
+  end_is_for_lines_ = reads_lines(child_.in.get());
+  input_ += end_of_input(child_.in.get(), line_is_begun);
+}
+
+// A terminal forgets an unread end that was typed while it was read by lines once it is read by
+// characters, as shells do from their first prompt on. That prompt is output, which is when to
+// look.
+void Process::repeat_end() {
+  if (!end_is_for_lines_ || !input_open() || !input_.empty() || ended()) return;
+  if (reads_lines(child_.in.get()) == *end_is_for_lines_) return;
+  type_end(false);
   flush_input();
 }
 

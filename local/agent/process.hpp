@@ -67,7 +67,9 @@ class Process {
   // Accepts all bytes and buffers what the process does not read yet; call it only while
   // input_ready(). Returns false when the process no longer reads its input: some are lost then.
   bool write_input(std::string_view bytes);
-  void close_input();  // once the bytes written so far are consumed
+  // Once the bytes written so far are consumed. A terminal's end is typed, and again for whoever
+  // reads it in another way afterwards, until more is written.
+  void close_input();
   bool input_ready() const { return input_.empty(); }
   bool input_open() const { return !input_closed_ && !input_closing_; }
 
@@ -99,6 +101,8 @@ class Process {
   void on_input();
   void flush_input();
   void drop_input();
+  void type_end(bool line_is_begun);
+  void repeat_end();
   bool may_read() const;
   void update_watches();
   void finish_if_drained();
@@ -113,6 +117,7 @@ class Process {
   std::string input_;  // written by the client, not yet consumed by the process
   bool input_closing_ = false, input_closed_ = false;
   bool line_is_begun_ = false;  // the last byte written did not end a line
+  std::optional<bool> end_is_for_lines_;  // how a terminal was read when its end was typed
   Loop::Id input_watch_ = 0, timer_ = 0;
   std::optional<int> wait_status_;
   bool timed_out_ = false, grace_over_ = false;

@@ -41,6 +41,11 @@ void resize_terminal(int master, uint16_t cols, uint16_t rows) {
     throw Error(ErrorCode::conflict, "the process has no terminal any more");
 }
 
+bool reads_lines(int master) {
+  termios settings;
+  return ::tcgetattr(master, &settings) != 0 || (settings.c_lflag & ICANON);
+}
+
 std::string end_of_input(int master, bool line_is_begun) {
   termios settings;
   if (::tcgetattr(master, &settings) != 0) return "\x04";

@@ -54,6 +54,41 @@ TEST_F(TerminalTest, ClosingTheInputEndsItWithinALineToo) {
   }
 }
 
+// The end is typed before the program begins to read characters, and then gone or a NUL.
+TEST_F(TerminalTest, ItsEndIsTypedAgainForWhoReadsInAnotherWay) {
+  Command command = terminal(
+      "read line; stty -echo -icanon min 1; echo prompt; "
+      "until [ $(head -c 1 | od -An -tx1) = 04 ]; do :; done; "
+      "stty icanon; echo lines; cat; echo over");
+  command.timeout = std::chrono::seconds(10);
+  const Outcome all = go([&]() -> Task<Outcome> {
+    auto stream = co_await client_.exec(command);
+    co_await stream->write_stdin("go\n");
+    co_await stream->close_stdin();
+    co_return co_await collect(*stream);
+  });
+  EXPECT_TRUE(all.out.ends_with("prompt\r\nlines\r\nover\r\n")) << all.out;
+  EXPECT_FALSE(all.exit.timed_out);
+}
+
+TEST_F(TerminalTest, WhatIsWrittenAfterItsEndIsAllThatComes) {
+  Command command = terminal(
+      "stty -echo; echo ready; cat; echo more; read line; stty -icanon min 1; echo prompt; "
+      "dd bs=9 count=1 2>&- | od -An -c");
+  command.timeout = std::chrono::seconds(10);
+  const Outcome all = go([&]() -> Task<Outcome> {
+    auto stream = co_await client_.exec(command);
+    co_await stream->next();  // "ready"
+    co_await stream->close_stdin();
+    co_await stream->next();  // "more"
+    co_await stream->write_stdin("line\n");
+    co_await stream->next();  // "prompt"
+    co_await stream->write_stdin("x");
+    co_return co_await collect(*stream);
+  });
+  EXPECT_EQ(all.out, "   x\r\n");
+}
+
 TEST_F(TerminalTest, CannotBeResizedWithoutATerminal) {
   Command command = shell("sleep 5");
   const std::string code = go([&]() -> Task<std::string> {
