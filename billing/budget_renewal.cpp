@@ -307,7 +307,7 @@ Budgets::Page Budgets::renew_page(pqxx::work& tx, const std::string& tenant,
   if (!budgets.empty()) release_ended(tx, budgets, tenant, *rating.prices);
   auto expiring = lock_expiring(tx, tenant, at + kRenewBelow, after);
   Page page;
-  if (expiring.size() == kMostExpiring)
+  if (expiring.size() == kMaxExpiring)
     page.last = {expiring.back().covered_until, expiring.back().sandbox};
   auto forecasts = make_forecasts(tx, expiring, *rating.prices, at);
   auto renewals = due_for_renewal(expiring, forecasts, at);

@@ -97,8 +97,8 @@ struct ExpiryCursor {
   std::string sandbox;
 };
 // Those of a tenant that run out before `moment` and before their sandbox ends, or are to be
-// repriced, after `after`, soonest first; at most kMostExpiring.
-inline constexpr size_t kMostExpiring = 1000;
+// repriced, after `after`, soonest first; at most kMaxExpiring.
+inline constexpr size_t kMaxExpiring = 1000;
 std::vector<Reservation> lock_expiring(pqxx::work& tx, const std::string& tenant, Time moment,
                                        const ExpiryCursor& after = {});
 

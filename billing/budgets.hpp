@@ -83,7 +83,7 @@ class Budgets {
   // 100 000. To be read after renew().
   Task<std::vector<BudgetDeadline>> deadlines(Database& database);
   // renew() for one tenant, within the caller's transaction: for those of its reservations that run
-  // out first, kMostExpiring at most.
+  // out first, kMaxExpiring at most.
   std::vector<Halt> renew_tenant(pqxx::work& tx, const std::string& tenant);
   // The time that reservations are measured by, when the database's is `of_database`.
   Time time(Time of_database) const { return clock_ ? clock_->now() : of_database; }

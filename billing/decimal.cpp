@@ -65,7 +65,7 @@ std::optional<Decimal> Decimal::parse(std::string_view text) {
 }
 
 std::optional<Decimal> Decimal::parse_printed(std::string_view text) {
-  return parse_either_sign(text, kMostPrinted);
+  return parse_either_sign(text, kMaxPrinted);
 }
 
 Decimal Decimal::from_sql(std::string_view text) {

@@ -23,8 +23,8 @@ class Decimal {
   // digits on either side; no sign, exponent, space or separator. Empty for anything else.
   static std::optional<Decimal> parse(std::string_view text);
   // Parses the output of to_string(): as parse(), but with an optional leading '-' ("-0" is
-  // refused) and at most kMostPrinted digits on either side.
-  static constexpr size_t kMostPrinted = 100;
+  // refused) and at most kMaxPrinted digits on either side.
+  static constexpr size_t kMaxPrinted = 100;
   static std::optional<Decimal> parse_printed(std::string_view text);
   // Parses a NUMERIC as PostgreSQL prints it, with at most 120 digits on either side. Throws
   // Error(internal) for anything else.

@@ -15,7 +15,7 @@ namespace sandgate {
 namespace {
 
 constexpr std::chrono::minutes kInvoiceTimeout{2};
-constexpr int64_t kMostDrafts = 100;  // of a tenant
+constexpr int64_t kMaxDrafts = 100;  // of a tenant
 
 Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
@@ -99,7 +99,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);
-    prune_drafts(tx, invoice.tenant, kMostDrafts);
+    prune_drafts(tx, invoice.tenant, kMaxDrafts);
     const Invoice drafted = *read_invoice(tx, invoice.id);
     if (trail) trail(tx, nullptr, trace_of(drafted));
     return drafted;

@@ -16,7 +16,7 @@ constexpr size_t kSandboxesPerTransaction = 500;
 constexpr size_t kPiecesPerTransaction = 32;
 constexpr std::chrono::seconds kFlushTimeout{30};
 constexpr int kSettleTries = 3;
-constexpr size_t kMostLooked = 100'000;  // sandboxes whose unbooked usage is computed
+constexpr size_t kMaxLooked = 100'000;  // sandboxes whose unbooked usage is computed
 
 // What one transaction of a flush booked.
 struct Batch {
@@ -211,13 +211,13 @@ Meter::Measured measured_of(const SandboxMetrics& metrics, Time received_at) {
 std::vector<UsageEvent> Meter::unbooked(pqxx::work& tx, const std::optional<TenantId>& tenant) {
   const auto rating = books_.peek(tx, clock_);
   std::vector<UsageEvent> all;
-  auto lives = read_open(tx, tenant, kMostLooked + 1);
-  if (lives.size() > kMostLooked)
+  auto lives = read_open(tx, tenant, kMaxLooked + 1);
+  if (lives.size() > kMaxLooked)
     throw Error(ErrorCode::too_large,
                 "too many sandboxes run to add up what is not booked yet: "
                 "ask for the usage of one tenant");
-  auto ends = read_unbooked_ends(tx, tenant ? tenant->value : "", kMostLooked + 1);
-  if (ends.size() > kMostLooked)
+  auto ends = read_unbooked_ends(tx, tenant ? tenant->value : "", kMaxLooked + 1);
+  if (ends.size() > kMaxLooked)
     throw Error(ErrorCode::too_large,
                 "too many sandboxes have ended of late to add up what is not booked yet: "
                 "try again in a minute, or ask for the usage of one tenant");

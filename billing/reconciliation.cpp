@@ -20,7 +20,7 @@ Decimal read_amount(ObjectReader& reader, std::string_view name) {
   const auto value = text ? Decimal::parse_printed(*text) : std::nullopt;
   if (text && !value)
     reader.problem(name, "must be a decimal as a string, such as \"12.5\", with at most " +
-                             std::to_string(Decimal::kMostPrinted) +
+                             std::to_string(Decimal::kMaxPrinted) +
                              " digits on either side of the point");
   return value.value_or(Decimal());
 }

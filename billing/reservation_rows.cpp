@@ -12,7 +12,7 @@ constexpr const char* kReservationColumns =
     " (extract(epoch FROM covered_until) * 1000000)::bigint AS covered_micros,"
     " (extract(epoch FROM ends_at) * 1000000)::bigint AS ends_micros";
 
-constexpr int kMostEnded = 1000;
+constexpr int kMaxEnded = 1000;
 
 std::vector<Reservation> reservations_from(const pqxx::result& rows) {
   std::vector<Reservation> reservations;
@@ -125,7 +125,7 @@ std::vector<Reservation> lock_expiring(pqxx::work& tx, const std::string& tenant
                        " AND (covered_until, sandbox) > ($3::timestamptz, $4)"
                        " ORDER BY covered_until, sandbox LIMIT $5 FOR UPDATE",
                    tenant, to_rfc3339(moment), to_rfc3339(after.at), after.sandbox,
-                   static_cast<int64_t>(kMostExpiring)));
+                   static_cast<int64_t>(kMaxExpiring)));
 }
 
 void update_reservations(pqxx::work& tx, const std::vector<Reservation>& reservations,
@@ -208,7 +208,7 @@ std::set<std::string> reserved_though_ended(pqxx::work& tx, const std::string& t
                    " WHERE r.tenant = $1 AND m.state = 'closed' AND m.unbooked_end IS NULL"
                    " AND $3 = EXISTS (SELECT FROM sandbox s WHERE s.id = r.sandbox"
                    "   AND s.state = 'stopping') LIMIT $2",
-                   tenant, kMostEnded, stopping));
+                   tenant, kMaxEnded, stopping));
 }
 
 std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& tenant) {
@@ -216,7 +216,7 @@ std::set<std::string> reserved_until_booked(pqxx::work& tx, const std::string& t
       run_prepared(tx,
                    "SELECT sandbox FROM metered_sandbox m JOIN reservation r USING (sandbox)"
                    " WHERE m.tenant = $1 AND m.unbooked_end IS NOT NULL AND r.held > 0 LIMIT $2",
-                   tenant, kMostEnded));
+                   tenant, kMaxEnded));
 }
 
 }  // namespace sandgate
