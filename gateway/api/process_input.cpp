@@ -10,7 +10,7 @@ using std::chrono::steady_clock;
 
 constexpr size_t kInputPiece = 64 << 10;  // so that backends buffer little
 constexpr std::chrono::seconds kTimeout{30};  // with a backend that asks to wait
-constexpr milliseconds kUsualWait{500}, kLeastWait{50};
+constexpr milliseconds kUsualWait{500}, kMinWait{50};
 // A backend may refuse input a moment before it tells of the exit.
 constexpr std::chrono::seconds kGrace{2};
 
@@ -23,7 +23,7 @@ Task<std::optional<Error>> insist(Write write) {
     auto outcome = co_await attempt(write());
     auto* failure = std::get_if<Error>(&outcome);
     if (!failure) co_return std::nullopt;
-    const auto wait = std::max(failure->retry_after.value_or(kUsualWait), kLeastWait);
+    const auto wait = std::max(failure->retry_after.value_or(kUsualWait), kMinWait);
     if (failure->code != ErrorCode::rate_limited || steady_clock::now() + wait > until)
       co_return std::move(*failure);
     co_await sleep_for(wait);

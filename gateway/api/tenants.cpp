@@ -8,7 +8,7 @@
 namespace sandgate::api {
 namespace {
 
-constexpr int64_t kMost = 1'000'000'000;
+constexpr int64_t kMaxLimit = 1'000'000'000;
 
 TenantId id_of(const http::Request& request) { return path_id<TenantId>(request, "tenant"); }
 
@@ -16,10 +16,10 @@ Json tenant_json(const Tenant& tenant) { return to_json(tenant); }
 
 TenantLimits limits_from(const Json& body) {
   DocumentReader reader(body);
-  TenantLimits limits{.max_running = reader.integer("max_running", 0, kMost),
-                      .max_milli_vcpu = reader.quarter_steps("max_vcpu", 0, kMost),
-                      .creates_per_minute = reader.integer("creates_per_minute", 0, kMost),
-                      .requests_per_second = reader.integer("requests_per_second", 1, kMost)};
+  TenantLimits limits{.max_running = reader.integer("max_running", 0, kMaxLimit),
+                      .max_milli_vcpu = reader.quarter_steps("max_vcpu", 0, kMaxLimit),
+                      .creates_per_minute = reader.integer("creates_per_minute", 0, kMaxLimit),
+                      .requests_per_second = reader.integer("requests_per_second", 1, kMaxLimit)};
   reader.finish_or_throw();
   return limits;
 }

@@ -8,7 +8,7 @@ namespace {
 
 // Arbitrary, but the same in every replica.
 constexpr int64_t kCollectorLock = 0x4556454e54;
-constexpr int64_t kMost = 500;
+constexpr int64_t kMaxBatch = 500;
 
 // A webhook gets only events after its creation; a webhook removed meanwhile is skipped.
 constexpr char kCollect[] = R"sql(
@@ -89,14 +89,14 @@ Task<size_t> EventLog::collect(int64_t most) {
 }
 
 Task<void> EventLog::collect_all() {
-  for (size_t count = kMost; count == kMost;) count = co_await collect(kMost);
+  for (size_t count = kMaxBatch; count == kMaxBatch;) count = co_await collect(kMaxBatch);
 }
 
 Task<void> EventLog::catch_up() {
-  for (size_t count = kMost; count == kMost;) {
+  for (size_t count = kMaxBatch; count == kMaxBatch;) {
     auto work = [](pqxx::work& tx) {
       // Events that another replica is moving leave the outbox only with its commit.
-      return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMost, true);
+      return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMaxBatch, true);
     };
     count = co_await database_.run(std::move(work));
     collected_ += count;

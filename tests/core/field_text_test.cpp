@@ -30,7 +30,7 @@ TEST(ConnectionNames, AreFewAndOfAnyCase) {
   EXPECT_TRUE(names.add("close, ,X-A\t,"));
   EXPECT_TRUE(names.has("x-a"));
   EXPECT_FALSE(names.has(""));
-  for (size_t i = 2; i < ConnectionNames::kMost; ++i) EXPECT_TRUE(names.add("x"));
+  for (size_t i = 2; i < ConnectionNames::kMaxNames; ++i) EXPECT_TRUE(names.add("x"));
   EXPECT_TRUE(names.add(" , "));
   EXPECT_FALSE(names.add("x"));
 }

@@ -157,7 +157,8 @@ Task<std::optional<Json>> MessageSource::next() {
   const bool more = co_await hold(kHeadSize);
   if (!more) co_return std::nullopt;
   const size_t length = message_length(std::string_view(held_).substr(taken_));
-  if (length > kMost) throw Error(ErrorCode::too_large, "a message is larger than 4 MiB");
+  if (length > kMaxMessageBytes)
+    throw Error(ErrorCode::too_large, "a message is larger than 4 MiB");
   co_await hold_message(kHeadSize + length);
   Json message = object_from(std::string_view(held_).substr(taken_ + kHeadSize, length));
   taken_ += kHeadSize + length;

@@ -17,11 +17,12 @@ namespace sandgate::compat::e2b {
 // malformed message, Error(unsupported) for other codecs and compression.
 Json message_of(const http::Request& request);
 
-// Reads the messages of a streamed request, each at most kMost bytes. They may be as far apart as a
-// body may be silent (Limits::body_timeout), but a long one that has begun must arrive at the pace.
+// Reads the messages of a streamed request, each at most kMaxMessageBytes bytes. They may be as far
+// apart as a body may be silent (Limits::body_timeout), but a long one that has begun must arrive
+// at the pace.
 class MessageSource {
  public:
-  static constexpr size_t kMost = 4 << 20;
+  static constexpr size_t kMaxMessageBytes = 4 << 20;
 
   // `body` and `room` must outlive this object. What is held of a message takes room of the tenant.
   MessageSource(ByteSource& body, http::BodyMemoryQuota& room, std::string tenant,

@@ -70,7 +70,7 @@ Task<TokenIndex::Shared> TokenIndex::read() {
                         "SELECT id FROM sandbox"
                         " WHERE state IN ('running', 'pausing', 'paused', 'resuming')"
                         " ORDER BY expires_at DESC LIMIT $1",
-                        static_cast<int64_t>(kMost));
+                        static_cast<int64_t>(kMaxSandboxes));
   };
   const pqxx::result rows = co_await database_.run(std::move(work));
   for (const auto& row : rows) {

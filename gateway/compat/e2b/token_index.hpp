@@ -19,9 +19,9 @@ namespace sandgate::compat::e2b {
 // index read after the request. Thread-safe.
 class TokenIndex {
  public:
-  static constexpr size_t kMost = 20'000;  // sandboxes in the index, latest expiry first
-  // Limits on concurrent searches, each of which costs up to kMost hashes. The lower limit is per
-  // client address (IPv6: per /64), so that one client cannot take all searches.
+  static constexpr size_t kMaxSandboxes = 20'000;  // sandboxes in the index, latest expiry first
+  // Limits on concurrent searches, each of which costs up to kMaxSandboxes hashes. The lower limit
+  // is per client address (IPv6: per /64), so that one client cannot take all searches.
   static constexpr size_t kMaxSearches = 16, kMaxOfOne = 4;
 
   TokenIndex(Database& database, const AccessTokens& tokens)

@@ -114,7 +114,7 @@ TEST(RequestHead, IsBounded) {
 
 TEST(RequestHead, ItsConnectionFieldsNameFew) {
   std::string names = "x";
-  for (size_t i = 2; i < ConnectionNames::kMost; ++i) names += ", x";
+  for (size_t i = 2; i < ConnectionNames::kMaxNames; ++i) names += ", x";
   const std::string fields = "Connection: close\r\nConnection: " + names;
   EXPECT_EQ(state_of(with(fields + std::string(20'000, ',') + "\r\n")), HeadState::complete);
   EXPECT_EQ(state_of(with(fields + ",x\r\n")), HeadState::malformed);
