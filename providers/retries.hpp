@@ -25,12 +25,12 @@ class Retries {
   // Throws the error unless it is one of the connection, and at most the fifth in a row.
   void failed(const Error& error) {
     const bool passes = error.code == ErrorCode::unavailable || error.code == ErrorCode::timeout;
-    if (!passes || are_credentials_refused(error) || ++failures_ > kMost) throw error;
+    if (!passes || are_credentials_refused(error) || ++failures_ > kMaxFailures) throw error;
   }
   void succeeded() { failures_ = 0; }
 
  private:
-  static constexpr int kMost = 5;
+  static constexpr int kMaxFailures = 5;
 
   int failures_ = 0;  // consecutive
 };

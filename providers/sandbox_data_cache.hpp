@@ -20,7 +20,7 @@ class SandboxDataCache {
   }
   void remember(const std::string& id, T value) {
     std::lock_guard lock(mutex_);
-    if (known_.size() >= kMost) known_.clear();
+    if (known_.size() >= kMaxSandboxes) known_.clear();
     known_.insert_or_assign(id, std::move(value));
   }
   void forget(const std::string& id) {
@@ -29,7 +29,7 @@ class SandboxDataCache {
   }
 
  private:
-  static constexpr size_t kMost = 20'000;
+  static constexpr size_t kMaxSandboxes = 20'000;
 
   std::mutex mutex_;
   std::map<std::string, T> known_;

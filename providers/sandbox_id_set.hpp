@@ -12,7 +12,7 @@ class SandboxIdSet {
  public:
   void remember(const std::string& id) {
     std::lock_guard lock(mutex_);
-    if (seen_.size() >= kMost) seen_.clear();
+    if (seen_.size() >= kMaxIds) seen_.clear();
     seen_.insert(id);
   }
   void forget(const std::string& id) {
@@ -25,7 +25,7 @@ class SandboxIdSet {
   }
 
  private:
-  static constexpr size_t kMost = 20'000;
+  static constexpr size_t kMaxIds = 20'000;
 
   mutable std::mutex mutex_;
   std::set<std::string> seen_;

@@ -53,20 +53,21 @@ std::string text_of(const Json& document, std::string_view name) {
 }
 
 int64_t milli_of(const Json& document, std::string_view name) {
-  constexpr double kMost = 1 << 30;
+  constexpr double kMaxValue = 1 << 30;
   if (!document.is_object()) return 0;
   const auto found = document.find(name);
   if (found == document.end() || !found->is_number()) return 0;
   const double value = found->get<double>();
-  return value > 0 && value < kMost ? std::llround(value * 1000) : 0;
+  return value > 0 && value < kMaxValue ? std::llround(value * 1000) : 0;
 }
 
 std::optional<Time> time_of(const Json& document, std::string_view name) {
-  constexpr int64_t kMost = int64_t{1} << 43;  // the year 2248
+  constexpr int64_t kMaxMillis = int64_t{1} << 43;  // the year 2248
   const Json time = field_of(document, name);
   if (time.is_string()) return from_rfc3339(time.get_ref<const std::string&>());
   const int64_t millis = time.is_number_integer() ? time.get<int64_t>() : 0;
-  return millis > 0 && millis < kMost ? std::optional(from_micros(millis * 1000)) : std::nullopt;
+  return millis > 0 && millis < kMaxMillis ? std::optional(from_micros(millis * 1000))
+                                           : std::nullopt;
 }
 
 std::optional<int> exit_status_of(const Json& document, std::string_view name) {

@@ -61,9 +61,9 @@ bool is_word(std::string_view text) {
 
 // Reads seconds since 1970, as the bits of a double.
 std::optional<Time> moment_of(uint64_t bits) {
-  constexpr double kMost = 1e10;  // the year 2286
+  constexpr double kMaxSeconds = 1e10;  // the year 2286
   const double seconds = std::bit_cast<double>(bits);
-  if (!(seconds > 0 && seconds < kMost)) return std::nullopt;
+  if (!(seconds > 0 && seconds < kMaxSeconds)) return std::nullopt;
   return from_micros(static_cast<int64_t>(seconds * 1e6));
 }
 

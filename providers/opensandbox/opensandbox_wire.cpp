@@ -6,7 +6,7 @@
 namespace sandgate::opensandbox {
 namespace {
 
-constexpr int64_t kLeastSeconds = 60;
+constexpr int64_t kMinSeconds = 60;
 constexpr std::string_view kEventData = "data:";
 
 bool is_field_text(const std::string& text) {
@@ -35,7 +35,7 @@ Json to_create(const CreateSpec& spec, const BoxRules& rules) {
   Json metadata = Json::object();
   put_tags(metadata, spec.sandbox_id, spec.installation);
   Json body{{"entrypoint", Json::array({"tail", "-f", "/dev/null"})},
-            {"timeout", std::max<int64_t>(kLeastSeconds, spec.ttl.count())},
+            {"timeout", std::max<int64_t>(kMinSeconds, spec.ttl.count())},
             {"env", spec.env},
             {"metadata", std::move(metadata)},
             {"resourceLimits",

@@ -25,10 +25,10 @@ constexpr size_t kLimitAt = 9;
 // Returns a number of bytes or milliseconds, or 0 if it is not a plausible one. Two such times can
 // be added as microseconds.
 int64_t number_of(const Json& document, const char* name) {
-  constexpr double kMost = 0x1p50;
+  constexpr double kMaxNumber = 0x1p50;
   const Json value = field_of(document, name);
   const double number = value.is_number() ? value.get<double>() : 0;
-  return number > 0 && number < kMost ? static_cast<int64_t>(number) : 0;
+  return number > 0 && number < kMaxNumber ? static_cast<int64_t>(number) : 0;
 }
 
 Session to_session(const Json& sandbox, const Json& session) {
