@@ -25,9 +25,9 @@ std::vector<Fd> fds_of(msghdr& message) {
 }  // namespace
 
 ssize_t send_with_fds(int socket, std::string_view text, std::span<const int> fds) {
-  if (fds.size() > kMostPassed) return errno = EINVAL, -1;
+  if (fds.size() > kMaxPassed) return errno = EINVAL, -1;
   iovec part{const_cast<char*>(text.data()), text.size()};
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))] = {};
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxPassed * sizeof(int))] = {};
   msghdr message{};
   message.msg_iov = &part;
   message.msg_iovlen = 1;
@@ -51,7 +51,7 @@ ssize_t send_with_fd(int socket, std::string_view text, int fd) {
 }
 
 FdMessage receive_with_fds(int socket, std::span<char> into, int flags) {
-  alignas(cmsghdr) char control[CMSG_SPACE(kMostPassed * sizeof(int))];
+  alignas(cmsghdr) char control[CMSG_SPACE(kMaxPassed * sizeof(int))];
   iovec part{into.data(), into.size()};
   msghdr message{};
   message.msg_iov = &part;

@@ -11,9 +11,9 @@
 namespace sandgate {
 
 // Maximum number of descriptors in one message.
-constexpr size_t kMostPassed = 32;
+constexpr size_t kMaxPassed = 32;
 
-// Return as sendmsg does, EINVAL beyond kMostPassed; repeated after a signal; raise no SIGPIPE.
+// Return as sendmsg does, EINVAL beyond kMaxPassed; repeated after a signal; raise no SIGPIPE.
 ssize_t send_with_fds(int socket, std::string_view text, std::span<const int> fds);
 ssize_t send_with_fd(int socket, std::string_view text, int fd);  // -1: no descriptor
 

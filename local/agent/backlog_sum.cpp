@@ -15,7 +15,7 @@ constexpr uint32_t kKernelDefault = 4096;
 bool BacklogSum::has_room_for(uint32_t backlog, size_t listening) {
   backlogs_.resize(std::min(backlogs_.size(), listening));
   const uint32_t taken = std::accumulate(backlogs_.begin(), backlogs_.end(), uint32_t{0});
-  return taken + std::min(backlog, most_at_one_) <= kMost;
+  return taken + std::min(backlog, most_at_one_) <= kMaxTotal;
 }
 
 void BacklogSum::add(uint32_t backlog) {

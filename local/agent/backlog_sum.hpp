@@ -12,7 +12,7 @@ namespace sandgate::agent {
 class BacklogSum {
  public:
   // As many as 64 sockets may hold where the kernel cuts each queue to 256.
-  static constexpr uint32_t kMost = 64 * 256;
+  static constexpr uint32_t kMaxTotal = 64 * 256;
 
   // `most_at_one`: the length to which the kernel cuts the queue of one socket.
   explicit BacklogSum(uint32_t most_at_one) : most_at_one_(most_at_one) {}

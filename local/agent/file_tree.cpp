@@ -97,7 +97,7 @@ Level enter(int parent, const std::string& name, Fd& here, const Path& path) {
   Level level{name, {}, {}};
   here = Fd(open_safely(parent, name.c_str(), kDirectory));
   if (!here || ::fstat(here.get(), &level.self) != 0) throw path_error(path());
-  level.left = names_in(here, kMostNames, name);
+  level.left = names_in(here, kMaxNames, name);
   return level;
 }
 
@@ -169,7 +169,7 @@ void copy_tree(const Place& from, const Place& to, const std::string& path) {
   if (!S_ISDIR(info.st_mode)) throw not_copied();
   if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
   const Fd source = open_directory(from, path), target = open_directory(to, path);
-  for (const std::string& name : names_in(source, kMostNames, path))
+  for (const std::string& name : names_in(source, kMaxNames, path))
     copy_tree(child_of(source, name), child_of(target, name), join(path, name));
   if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);
   keep_time(target, info);

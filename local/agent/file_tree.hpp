@@ -6,7 +6,7 @@
 
 namespace sandgate::agent {
 
-constexpr size_t kMostNames = 1'000'000;  // in one directory
+constexpr size_t kMaxNames = 1'000'000;  // in one directory
 
 // Returns the names in a directory, sorted, without "." and "..". Throws Error, too_large beyond
 // `max` names. Here and below, `path` is the path that errors name.

@@ -22,7 +22,7 @@ using std::chrono::duration_cast;
 using std::chrono::milliseconds;
 using std::chrono::system_clock;
 
-constexpr size_t kRingBytes = 1024 * 1024, kLeastRing = 128 * 1024;
+constexpr size_t kRingBytes = 1024 * 1024, kMinRingBytes = 128 * 1024;
 constexpr size_t kReadBytes = 60 * 1024;  // fits one frame with its prefix
 constexpr size_t kMaxBehind = 256 * 1024;  // output read but not yet taken by the slowest follower
 constexpr int kReadsPerEvent = 8;  // so that one process does not starve the loop
@@ -106,7 +106,7 @@ void Process::shrink(size_t ring_bytes) {
 // A trim here could drop output that a follower has not taken. Without it none is lost: may_read()
 // admits new output only while followers are less than half of the limit behind.
 void Process::set_buffer_limit(size_t ring_bytes) {
-  ring_.set_limit(std::clamp(ring_bytes, kLeastRing, kRingBytes));
+  ring_.set_limit(std::clamp(ring_bytes, kMinRingBytes, kRingBytes));
   if (observers_.empty()) ring_.trim(ring_.limit());
 }
 

@@ -16,10 +16,10 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr int kMostSockets = 64;
-constexpr int kMostFilters = 256;
+constexpr int kMaxSockets = 64;
+constexpr int kMaxFilters = 256;
 // Of all kinds; each could be a UDP socket that gathers 64 KiB.
-constexpr int kMostGathering = 512;
+constexpr int kMaxGathering = 512;
 // The sandbox's own filters, which every thread inherits.
 constexpr int kOwnFilters = 2;
 // Pause between two answers: nearly all calls let through are made by then.
@@ -101,11 +101,11 @@ std::optional<int> seccomp_filters() {
 int remaining_of(int system_call) {
   switch (system_call) {
     case SYS_seccomp:
-      return kMostFilters - seccomp_filters().value_or(kMostFilters);
+      return kMaxFilters - seccomp_filters().value_or(kMaxFilters);
     case SYS_socket:
-      return kMostSockets - netlink_sockets().value_or(kMostSockets);
+      return kMaxSockets - netlink_sockets().value_or(kMaxSockets);
     default:  // sends with MSG_MORE; the sender is among the sockets
-      return kMostGathering + 1 - all_sockets().value_or(kMostGathering + 1);
+      return kMaxGathering + 1 - all_sockets().value_or(kMaxGathering + 1);
   }
 }
 
@@ -163,10 +163,10 @@ int SyscallLimiter::admitted(int system_call) const {
 
 int SyscallLimiter::room_for_pending() {
   if (pending_.data.nr != SYS_listen) return remaining_of(pending_.data.nr);
-  const int listening = listening_sockets().value_or(kMostSockets);
+  const int listening = listening_sockets().value_or(kMaxSockets);
   const auto at_most = static_cast<size_t>(listening + admitted(SYS_listen));
   const bool fits = backlogs_.has_room_for(backlog_of(pending_.data), at_most);
-  return fits ? kMostSockets - listening : 0;
+  return fits ? kMaxSockets - listening : 0;
 }
 
 // Whoever asks again has made the call before. Objects are counted last, so that a call which is

@@ -23,7 +23,7 @@ class TreeWalk {
   const std::string& relative() const { return relative_; }  // to the top: "a/b"
   std::string path() const { return join(path_, relative_); }
   // Descends into the current entry, a directory opened as `entry`. Throws Error, too_large when it
-  // has more than kMostNames names.
+  // has more than kMaxNames names.
   void enter(Fd entry);
 
  private:

@@ -15,7 +15,7 @@ namespace {
 
 namespace net = boost::asio::ip;
 
-constexpr size_t kMostLookedAt = 32;
+constexpr size_t kMaxLookedAt = 32;
 
 // Converts an IPv4-mapped IPv6 address to IPv4.
 net::address unwrapped(const net::address& address) {
@@ -64,7 +64,7 @@ std::vector<net::address> AddressPolicy::choose(const std::vector<net::address>&
                                                 size_t most) const {
   const OwnAddresses own;
   std::vector<net::address> chosen;
-  for (size_t i = 0; i < std::min(from.size(), kMostLookedAt) && chosen.size() < most; ++i)
+  for (size_t i = 0; i < std::min(from.size(), kMaxLookedAt) && chosen.size() < most; ++i)
     if (allows(from[i], own)) chosen.push_back(from[i]);
   return chosen;
 }

@@ -6,7 +6,7 @@
 #include "local/fd.hpp"
 
 // The protocol between the node and its egress process, over a seqpacket socket pair. Each packet
-// is a JSON object with up to kMostPassed descriptors. The node sends {seq, verb, id, …}, or
+// is a JSON object with up to kMaxPassed descriptors. The node sends {seq, verb, id, …}, or
 // {seq, verb: "ping"}; the egress process answers {ack: seq}. When it lacked descriptors for a
 // sandbox's sockets, it later sends {again: id} to have that sandbox attached again.
 namespace sandgate::egress {

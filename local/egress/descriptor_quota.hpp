@@ -8,7 +8,7 @@ namespace sandgate::egress {
 // Descriptors that a sandbox uses: its listening sockets, and two per connection.
 inline constexpr size_t kListeners = 4, kMaxConnections = 256, kOfConnection = 2;
 // Enough for 512 sandboxes with all their connections; more sandboxes share them.
-inline constexpr size_t kMostDescriptors = 512 * kMaxConnections * kOfConnection;
+inline constexpr size_t kMaxDescriptors = 512 * kMaxConnections * kOfConnection;
 
 // Raises the process's limit of descriptors to at most `most`: with CAP_SYS_RESOURCE up to
 // fs.nr_open, else up to the hard limit. Returns the new limit. Throws StepError.

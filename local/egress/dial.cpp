@@ -13,7 +13,7 @@ constexpr size_t kMaxTries = 4;
 constexpr std::chrono::seconds kDialTimeout{20};
 constexpr std::chrono::steady_clock::duration kTriesTimeout = std::chrono::seconds(16),
                                               kTryTimeout = kTriesTimeout / kMaxTries;
-constexpr int kMostUnsent = 256 << 10;
+constexpr int kMaxUnsent = 256 << 10;
 
 Task<std::optional<Addresses>> addresses_of(EgressSandbox& sandbox, const Target& target) {
   if (!target.is_name()) {
@@ -41,8 +41,8 @@ Task<bool> connects(Connection& connection, asio::ip::tcp::endpoint endpoint) {
 void set_up(Socket& socket) {
   boost::system::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
-  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMostUnsent,
-             sizeof kMostUnsent);
+  setsockopt(socket.native_handle(), IPPROTO_TCP, TCP_NOTSENT_LOWAT, &kMaxUnsent,
+             sizeof kMaxUnsent);
 }
 
 // Tries one after the other. An address that is silent leaves time for the rest.

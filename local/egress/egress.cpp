@@ -37,7 +37,7 @@ void trust_public_authorities(asio::ssl::context& tls, const std::string& more) 
   asio::ssl::context tls(asio::ssl::context::tls_client);
   trust_public_authorities(tls, settings.value("authorities", std::string()));
   AddressPolicy address_policy(settings.at("private_cidrs").get<std::vector<std::string>>());
-  const size_t descriptors = raise_descriptor_limit(kMostDescriptors);
+  const size_t descriptors = raise_descriptor_limit(kMaxDescriptors);
   lock_down(settings.at("uid").get<uid_t>());
   FairResolver resolver(loop, {});  // after lock_down(), which does not cover earlier threads
   const auto quota = std::make_shared<DescriptorQuota>(descriptors);

@@ -8,7 +8,7 @@ namespace {
 // So many bytes at its beginning make a longer value: the rest is hidden as it comes. Between two
 // bytes there may be framing, so what is held back is many times as much.
 constexpr size_t kDecisive = 256;
-constexpr size_t kMostHeld = 16 * 1024;
+constexpr size_t kMaxHeld = 16 * 1024;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::string Redactor::redact(std::string_view bytes) {
   for (const Search& search : searches_)
     if (search.found < kDecisive) keep = std::max(keep, search.found);
   std::string shown = release(std::min(keep, places_.size()));
-  failed_ = failed_ || bytes_.size() > kMostHeld;
+  failed_ = failed_ || bytes_.size() > kMaxHeld;
   return shown;
 }
 

@@ -9,8 +9,8 @@ namespace {
 
 using Kind = ResponseSpan::Kind;
 
-constexpr int kMostDigits = 15;
-constexpr size_t kMostDropped = 4096;
+constexpr int kMaxDigits = 15;
+constexpr size_t kMaxDropped = 4096;
 constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 size_t hex_value(char c) { return kHexDigits.find(ascii_lower(c)); }
@@ -77,7 +77,7 @@ ResponseSpan ResponseParser::read_line(char next) {
       return read_size(next);
     case State::extension:
       if (next == '\r') return expect('\r', next, State::size_end);
-      if (next == '\n' || ++dropped_ > kMostDropped) return fail();
+      if (next == '\n' || ++dropped_ > kMaxDropped) return fail();
       return {1, Kind::dropped};
     case State::size_end: {
       const State then = left_ > 0 ? State::data : State::trailers;
@@ -107,9 +107,9 @@ ResponseSpan ResponseParser::read_size(char next) {
     // Without it the size would be none if no other digit follows.
     const Kind kind = zero_ ? Kind::dropped : Kind::framing;
     zero_ = true;
-    return ++dropped_ > kMostDropped ? fail() : ResponseSpan{1, kind};
+    return ++dropped_ > kMaxDropped ? fail() : ResponseSpan{1, kind};
   }
-  if (++digits_ > kMostDigits) return fail();
+  if (++digits_ > kMaxDigits) return fail();
   left_ = left_ * 16 + digit;
   return {1, Kind::framing};
 }

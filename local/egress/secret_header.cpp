@@ -11,7 +11,7 @@ namespace {
 constexpr std::string_view kBasic = "basic ";
 
 // A value may have 16 KiB, so a head full of placeholders could exhaust the shared memory.
-constexpr size_t kMostPlaces = 8;
+constexpr size_t kMaxPlaces = 8;
 // Length of the prefix that all placeholders have in common.
 constexpr size_t kStart = 4;
 
@@ -41,7 +41,7 @@ class Substitution {
         return text.compare(at, one->placeholder.size(), one->placeholder) == 0;
       });
       if (grant == grants.end()) wrong_ = "unknown_placeholder";
-      if (++places_ > kMostPlaces) wrong_ = "too_many_placeholders";
+      if (++places_ > kMaxPlaces) wrong_ = "too_many_placeholders";
       if (!wrong_.empty()) break;
       const std::string& value = (*grant)->value.reveal();
       text.replace(at, (*grant)->placeholder.size(), value);

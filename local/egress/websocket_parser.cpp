@@ -8,8 +8,8 @@ namespace {
 constexpr uint8_t kFinal = 0x80, kReserved = 0x70, kOpcodeBits = 0x0f;
 constexpr uint8_t kMasked = 0x80, kLength = 0x7f;
 constexpr uint8_t kControl = 0x8;  // a bit of the opcode
-constexpr uint8_t kMostOpcode = 2;  // without that bit
-constexpr uint8_t kMostOfControl = 125;
+constexpr uint8_t kMaxOpcode = 2;  // without that bit
+constexpr uint8_t kMaxOfControl = 125;
 
 // By the length in the second byte of a frame.
 size_t head_size(uint8_t length) { return length < 126 ? 2 : length == 126 ? 4 : 10; }
@@ -38,10 +38,10 @@ ResponseSpan WebSocketParser::read_head(char next) {
 
 bool WebSocketParser::is_wrong() const {
   const uint8_t opcode = head_[0] & kOpcodeBits;
-  if ((head_[0] & kReserved) || (opcode & ~kControl) > kMostOpcode) return true;
+  if ((head_[0] & kReserved) || (opcode & ~kControl) > kMaxOpcode) return true;
   if (is_control() && !is_final()) return true;
   if (head_.size() < 2) return false;
-  return (head_[1] & kMasked) || (is_control() && (head_[1] & kLength) > kMostOfControl);
+  return (head_[1] & kMasked) || (is_control() && (head_[1] & kLength) > kMaxOfControl);
 }
 
 bool WebSocketParser::is_control() const { return head_[0] & kControl; }

@@ -19,7 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::chrono::minutes kBuildTimeout{60};
-constexpr uintmax_t kMostSkeleton = 256 << 20, kSkeletonEntry = 4096;  // bytes
+constexpr uintmax_t kMaxSkeleton = 256 << 20, kSkeletonEntry = 4096;  // bytes
 constexpr int kNoSuchProgram = 127;  // exit code of unshare for a missing program
 constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
@@ -67,7 +67,7 @@ void check_skeleton(const fs::path& skeleton, const fs::path& home) {
   for (fs::recursive_directory_iterator entry(skeleton); entry != end; ++entry) {
     bytes += kSkeletonEntry;
     if (fs::is_regular_file(entry->symlink_status())) bytes += entry->file_size();
-    if (bytes > kMostSkeleton || entry.depth() > most_depth)
+    if (bytes > kMaxSkeleton || entry.depth() > most_depth)
       throw Error(ErrorCode::invalid, "the image's /etc/skel is too large");
   }
 }

@@ -24,7 +24,7 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxAnswer = 64 << 10;
-constexpr int64_t kMostMemory = 1 << 30;
+constexpr int64_t kMaxMemory = 1 << 30;
 constexpr unsigned kFileCapabilities =
     1u << CAP_CHOWN | 1u << CAP_DAC_OVERRIDE | 1u << CAP_FOWNER | 1u << CAP_FSETID;
 
@@ -64,7 +64,7 @@ void close_all_but(int one, int other) {
 void limit_memory() {
   int64_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kMostMemory);
+  const auto most = static_cast<rlim_t>(pages * sysconf(_SC_PAGESIZE) + kMaxMemory);
   const rlimit limit{most, most};
   check(setrlimit(RLIMIT_AS, &limit), "limit memory");
 }

@@ -159,8 +159,8 @@ void renew_cpu_limit(const std::vector<std::string>& directories) noexcept {
 }
 
 int64_t cpu_weight(const Resources& resources, int64_t whole, int64_t most) {
-  constexpr int64_t kLeast = 2;  // the minimum of version 1
-  return std::clamp(resources.milli_vcpu * whole / 1000, kLeast, most);
+  constexpr int64_t kMinShare = 2;  // the minimum of version 1
+  return std::clamp(resources.milli_vcpu * whole / 1000, kMinShare, most);
 }
 
 bool try_cgroup_file(const std::string& directory, const char* file, const std::string& text) {

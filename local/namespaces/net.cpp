@@ -18,7 +18,7 @@
 namespace sandgate {
 namespace {
 
-constexpr std::string_view kMostUnaccepted = "256";
+constexpr std::string_view kMaxUnaccepted = "256";
 // Bytes of options and control messages that a socket holds. Enough for 253 descriptors in one.
 constexpr std::string_view kSocketOptions = "4096";
 // Minimum, initial and maximum bytes of a receive buffer; it grows as the application reads. More
@@ -57,7 +57,7 @@ void bring_loopback_up() {
 }
 
 void limit_network_buffers(const LaunchSpec& spec) {
-  set("/proc/sys/net/core/somaxconn", kMostUnaccepted);
+  set("/proc/sys/net/core/somaxconn", kMaxUnaccepted);
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
   if (is_applied(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
   if (is_applied(spec, "transmit_timestamps")) set(kTransmitTimestamps, "0");

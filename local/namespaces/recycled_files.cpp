@@ -26,7 +26,7 @@ RecycledFiles::~RecycledFiles() { drop_unused(Instant::max()); }
 bool RecycledFiles::put(const std::string& path) {
   {
     const std::lock_guard lock(mutex_);
-    if (names_.size() >= kMost) return false;
+    if (names_.size() >= kMaxFiles) return false;
   }
   const Fd file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (!file || !is_open_here_only(file.get()) || ftruncate(file.get(), 0) != 0) return false;

@@ -15,7 +15,7 @@ namespace sandgate {
 class RecycledFiles {
  public:
   using Instant = std::chrono::steady_clock::time_point;
-  static constexpr size_t kMost = 64;
+  static constexpr size_t kMaxFiles = 64;
   static constexpr std::chrono::seconds kKept{5};  // after the last use of any
 
   // Keeps them in `directory`, which it creates. Removes those of an earlier process: a power cut

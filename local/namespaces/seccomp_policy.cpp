@@ -200,19 +200,19 @@ void keep_cached_files(SeccompFilter& filter) {
 // charged for. With 1000 bytes (124 entries) that is less than what the file itself is charged.
 // ext4 has no room for more than 4 KiB and answers the same.
 void shorten_attributes(SeccompFilter& filter) {
-  constexpr uint64_t kMostBytes = 1000;
+  constexpr uint64_t kMaxBytes = 1000;
   for (const char* name : {"setxattr", "lsetxattr", "fsetxattr"})
-    filter.add(SCMP_ACT_ERRNO(ENOSPC), name, {SCMP_A3(SCMP_CMP_GT, kMostBytes)});
+    filter.add(SCMP_ACT_ERRNO(ENOSPC), name, {SCMP_A3(SCMP_CMP_GT, kMaxBytes)});
 }
 
 // A thread that waits for many descriptors holds 130 bytes for each, for which no control group is
 // charged; epoll does not. select() knows no more than 1024 anyway.
 void shorten_waits(SeccompFilter& filter) {
-  constexpr uint64_t kMostWaitedFor = 1024;
+  constexpr uint64_t kMaxWaitedFor = 1024;
   for (const char* name : {"poll", "ppoll"})
-    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A1(SCMP_CMP_GT, kMostWaitedFor)});
+    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A1(SCMP_CMP_GT, kMaxWaitedFor)});
   for (const char* name : {"select", "pselect6"})
-    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A0(SCMP_CMP_GT, kMostWaitedFor)});
+    filter.add(SCMP_ACT_ERRNO(EINVAL), name, {SCMP_A0(SCMP_CMP_GT, kMaxWaitedFor)});
 }
 
 // A file that signals what happens to it does so for each process of the group that owns it,
@@ -234,9 +234,9 @@ void refuse_signals_of_files(SeccompFilter& filter) {
 // again for each one that completes; a large table of futexes is set up at once; a signal to
 // processes that share their handlers, but are no threads, wakes up the same waiters for each.
 void shorten_calls(SeccompFilter& filter) {
-  constexpr uint64_t kMostOperations = 32, kFutexTable = 78;
+  constexpr uint64_t kMaxOperations = 32, kFutexTable = 78;
   for (const char* name : {"semop", "semtimedop"})
-    filter.add(SCMP_ACT_ERRNO(E2BIG), name, {SCMP_A2(SCMP_CMP_GT, kMostOperations)});
+    filter.add(SCMP_ACT_ERRNO(E2BIG), name, {SCMP_A2(SCMP_CMP_GT, kMaxOperations)});
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kFutexTable)});
   filter.add(SCMP_ACT_ERRNO(EPERM), "clone",
              {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_SIGHAND | CLONE_THREAD, CLONE_SIGHAND)});

@@ -10,7 +10,7 @@
 namespace sandgate {
 namespace {
 
-constexpr size_t kMostIdle = 8;
+constexpr size_t kMaxIdle = 8;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ class NodeClient::Idle {
   }
   void give(Fd socket) {
     const std::lock_guard lock(mutex_);
-    if (sockets_.size() < kMostIdle) sockets_.push_back(std::move(socket));
+    if (sockets_.size() < kMaxIdle) sockets_.push_back(std::move(socket));
   }
 
  private:

@@ -27,7 +27,7 @@ void DeferredCleanup::add(Work work) {
   const std::lock_guard lock(mutex_);
   waiting_.push_back({std::move(work), Clock::now() + times_.max_delay});
   // Otherwise the thread sleeps until the oldest is due, and this is not.
-  if (waiting_.size() == 1 || waiting_.size() > kMostWaiting) changed_.notify_one();
+  if (waiting_.size() == 1 || waiting_.size() > kMaxWaiting) changed_.notify_one();
 }
 
 void DeferredCleanup::note_activity() {
@@ -44,7 +44,7 @@ void DeferredCleanup::finish() {
 }
 
 DeferredCleanup::Clock::time_point DeferredCleanup::next_start() const {
-  if (waiting_.size() > kMostWaiting) return Clock::time_point::min();
+  if (waiting_.size() > kMaxWaiting) return Clock::time_point::min();
   const Clock::time_point overdue = waiting_.front().overdue;
   return running_ < kAtOnce ? std::min(overdue, last_activity_ + times_.quiet) : overdue;
 }

@@ -24,7 +24,7 @@ class DeferredCleanup {
     std::chrono::milliseconds max_delay{250};
   };
   // While more wait, the oldest start at once.
-  static constexpr size_t kMostWaiting = 64;
+  static constexpr size_t kMaxWaiting = 64;
 
   DeferredCleanup() : DeferredCleanup(Times()) {}
   explicit DeferredCleanup(Times times);

@@ -27,8 +27,8 @@ namespace {
 constexpr int64_t kDirectoryBytes = 20 << 10;
 constexpr int64_t kLockBytes = 200;
 constexpr int64_t kUdpSocketBytes = 2 << 10;
-// That of 200 000 locks, or more items than kMostEpollItems.
-constexpr size_t kMostInfo = 16 << 20;
+// That of 200 000 locks, or more items than kMaxEpollItems.
+constexpr size_t kMaxInfo = 16 << 20;
 
 struct OpenFile {
   pid_t task;
@@ -154,7 +154,7 @@ class DescriptorCount {
   DescriptorInfo info_of(int infos, const char* name) {
     const Fd file(openat(infos, name, O_RDONLY | O_CLOEXEC));
     size_t length = 0;
-    for (ssize_t count = 1; file && count > 0 && length<kMostInfo; length += count> 0 ? count : 0) {
+    for (ssize_t count = 1; file && count > 0 && length<kMaxInfo; length += count> 0 ? count : 0) {
       if (text_.size() - length < 4096) text_.resize(text_.size() * 2 + 4096);
       count = read(file.get(), text_.data() + length, text_.size() - length);
     }
@@ -179,7 +179,7 @@ int64_t DescriptorUsage::bytes() const {
 // Where nothing is known there is no suspicion either: many programs send descriptors.
 bool DescriptorUsage::may_hide_items(int64_t most_items) const {
   return (hidden_sockets || in_flight > 0) && most_items != kUnknownItems &&
-         most_items - epoll_items > kMostEpollItems;
+         most_items - epoll_items > kMaxEpollItems;
 }
 
 DescriptorUsage descriptor_usage_of(const std::set<pid_t>& processes, const std::string& network) {

@@ -17,13 +17,13 @@ namespace sandgate {
 // watch goes through all its items with interrupts off, 0.13 µs each.
 struct DescriptorUsage {
   // 1600 directories, 160 000 locks or 16 384 UDP sockets.
-  static constexpr int64_t kMostBytes = 32 << 20;
-  static constexpr int64_t kMostDescriptors = 131'072;
-  static constexpr int64_t kMostInFlight = 64;
-  static constexpr int64_t kMostEpollItems = 131'072;
-  static constexpr int64_t kMostItemsOfOne = 32'768;
+  static constexpr int64_t kMaxBytes = 32 << 20;
+  static constexpr int64_t kMaxDescriptors = 131'072;
+  static constexpr int64_t kMaxInFlight = 64;
+  static constexpr int64_t kMaxEpollItems = 131'072;
+  static constexpr int64_t kMaxItemsOfOne = 32'768;
 
-  int64_t descriptors = 0;  // looked at, at most one more than kMostDescriptors
+  int64_t descriptors = 0;  // looked at, at most one more than kMaxDescriptors
   int64_t directories = 0;  // open ones; one that several descriptors refer to counts once
   int64_t locks = 0;
   int64_t in_flight = 0;  // descriptors sent to sockets that are open, and not received yet
@@ -36,11 +36,11 @@ struct DescriptorUsage {
   int64_t bytes() const;  // an upper estimate
   // More than a sandbox may hold, or more than can be looked at in about a second.
   bool is_excessive() const {
-    return descriptors > kMostDescriptors || bytes() > kMostBytes ||
-           epoll_items > kMostEpollItems || items_of_one > kMostItemsOfOne;
+    return descriptors > kMaxDescriptors || bytes() > kMaxBytes || epoll_items > kMaxEpollItems ||
+           items_of_one > kMaxItemsOfOne;
   }
   // Much may be hidden in flight. Ordinary programs look so at times, but not each time.
-  bool may_hide_more() const { return hidden_sockets || in_flight > kMostInFlight; }
+  bool may_hide_more() const { return hidden_sockets || in_flight > kMaxInFlight; }
   // Likewise too many epoll items, if there can be `most_items` (epoll_items.hpp).
   bool may_hide_items(int64_t most_items) const;
 };

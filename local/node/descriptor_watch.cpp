@@ -22,7 +22,7 @@ constexpr std::chrono::milliseconds kUntilStill{250};
 // A sandbox that used less processor time since the last scan cannot have opened too many
 // directories or made too many locks in it.
 constexpr int64_t kIdleMicros = 10'000;
-constexpr int kMostHiding = 3;
+constexpr int kMaxHiding = 3;
 
 // Keeps a sandbox's processes from moving descriptors about while they are counted. A process in a
 // long system call may not be stopped in time, and is counted as it is.
@@ -75,7 +75,7 @@ void DescriptorWatch::look() {
   const int64_t items = epoll_items_of_machine();
   if (has_grown())
     enforce_limits(of_all_, items, Suspects::all);
-  else if (items > DescriptorUsage::kMostItemsOfOne)
+  else if (items > DescriptorUsage::kMaxItemsOfOne)
     enforce_limits(of_some_, items, Suspects::with_epoll_items);
 }
 
@@ -91,7 +91,7 @@ void DescriptorWatch::enforce_limits(Scans& last, int64_t machine_items, Suspect
     if (is_idle && seen.hiding == 0) continue;
     const int64_t items =
         std::min(machine_items, epoll_items_within(cgroups_.kernel_bytes(record.cgroups)));
-    const bool is_suspect = suspects == Suspects::all || items > DescriptorUsage::kMostItemsOfOne;
+    const bool is_suspect = suspects == Suspects::all || items > DescriptorUsage::kMaxItemsOfOne;
     seen.hiding = is_suspect ? scan(record, suspects, items, seen.hiding) : 0;
     seen.cpu_micros = cpu_micros;
   }
@@ -110,7 +110,7 @@ int DescriptorWatch::scan(const JournalRecord& listed, Suspects suspects, int64_
   const DescriptorUsage usage = usage_of(record);
   const bool hides = suspects == Suspects::all && usage.may_hide_more();
   hiding = hides || usage.may_hide_items(most_items) ? hiding + 1 : 0;
-  if (!usage.is_excessive() && hiding < kMostHiding) return hiding;
+  if (!usage.is_excessive() && hiding < kMaxHiding) return hiding;
   log_excess(record.id, usage);
   end_hoarder(*live, record, busy);
   return 0;

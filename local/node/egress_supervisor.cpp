@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::chrono::seconds kCommandTimeout{5}, kLongestPause{5};
 constexpr std::chrono::milliseconds kSilence{5'000};  // after which the process is asked
-constexpr int kMostSilences = 3;  // in a row
+constexpr int kMaxSilences = 3;  // in a row
 // Nearly all commands are carried out sooner.
 constexpr std::chrono::milliseconds kChangeWait{20}, kDetachWait{100};
 constexpr std::chrono::milliseconds kFirstPause{20};
@@ -85,7 +85,7 @@ void EgressSupervisor::keep_running(std::stop_token stop) {
 void EgressSupervisor::supervise(std::unique_lock<std::mutex>& lock) {
   for (const auto& [id, attached] : attached_) send_attach(id, attached);
   const int control = process_.control.get();
-  for (int silences = 0; silences < kMostSilences;) {
+  for (int silences = 0; silences < kMaxSilences;) {
     lock.unlock();
     const bool speaks = speaks_within(kSilence, control);
     const auto message = speaks ? egress::receive_control(control) : std::nullopt;
@@ -94,7 +94,7 @@ void EgressSupervisor::supervise(std::unique_lock<std::mutex>& lock) {
     silences = message ? 0 : silences + 1;
     if (message) handle_packet(message->body);
     if (silences > 0) send_command({{"verb", "ping"}});
-    if (silences == kMostSilences) log::error("egress process hangs");
+    if (silences == kMaxSilences) log::error("egress process hangs");
   }
   kill(process_.pid, SIGKILL);
   waitpid(process_.pid, nullptr, 0);

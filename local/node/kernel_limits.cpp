@@ -16,12 +16,12 @@ namespace sandgate {
 namespace {
 
 // A lower bound: the kernel's struct file alone takes about 200 bytes.
-constexpr int64_t kLeastBytesOfAFile = 128;
+constexpr int64_t kMinBytesOfAFile = 128;
 // Of its kernel stack.
-constexpr int64_t kLeastBytesOfAThread = 16384;
+constexpr int64_t kMinBytesOfAThread = 16384;
 // A closed connection stays for the sake of bytes that its peer has no room for; both take a page.
-constexpr int64_t kLeastBytesOfAnOrphan = 4096;
-constexpr int64_t kMostThreads = 4'194'304;  // as many as there may be process numbers
+constexpr int64_t kMinBytesOfAnOrphan = 4096;
+constexpr int64_t kMaxThreads = 4'194'304;  // as many as there may be process numbers
 
 std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream in(path);
@@ -99,17 +99,17 @@ std::vector<KernelLimit> kernel_limits(const std::string& proc) {
   const int64_t calm = pages / 4;
   const std::string buffers =
       std::to_string(calm) + " " + std::to_string(pages / 3) + " " + std::to_string(pages / 2);
-  return {limit("open files", "fs.file-max", bytes_of_memory() / kLeastBytesOfAFile,
+  return {limit("open files", "fs.file-max", bytes_of_memory() / kMinBytesOfAFile,
                 std::to_string(std::numeric_limits<int64_t>::max()), why_kept(options, "nokmem")),
           limit("process numbers", "kernel.pid_max", 1'000'000, "4194304"),
           limit("terminals", "kernel.pty.max", 65'536, "1048576"),
           limit("TCP buffers", "net.ipv4.tcp_mem", calm, buffers, why_kept(options, "nosocket")),
           limit("UDP buffers", "net.ipv4.udp_mem", calm, buffers, why_kept(options, "nosocket")),
           limit("threads", "kernel.threads-max",
-                std::min(bytes_of_memory() / kLeastBytesOfAThread, kMostThreads),
-                std::to_string(kMostThreads)),
+                std::min(bytes_of_memory() / kMinBytesOfAThread, kMaxThreads),
+                std::to_string(kMaxThreads)),
           limit("closed connections", "net.ipv4.tcp_max_orphans",
-                std::min<int64_t>(bytes_of_memory() / kLeastBytesOfAnOrphan,
+                std::min<int64_t>(bytes_of_memory() / kMinBytesOfAnOrphan,
                                   std::numeric_limits<int>::max()),
                 std::to_string(std::numeric_limits<int>::max()), why_kept(options, "nosocket"))};
 }

@@ -8,14 +8,14 @@ namespace sandgate {
 namespace {
 
 constexpr int64_t kShareOfMemory = 32;
-constexpr int64_t kMostGrowthKib = 256 << 10;
+constexpr int64_t kMaxGrowthKib = 256 << 10;
 
 }  // namespace
 
 bool SlabGrowth::is_suspicious(const std::string& meminfo, int64_t counted) {
   const int64_t slab_kib = stat_value(meminfo, "SUnreclaim:") - counted / 1024;
   least_kib_ = std::min(least_kib_, slab_kib);
-  const int64_t bound = std::min(stat_value(meminfo, "MemTotal:") / kShareOfMemory, kMostGrowthKib);
+  const int64_t bound = std::min(stat_value(meminfo, "MemTotal:") / kShareOfMemory, kMaxGrowthKib);
   return slab_kib - least_kib_ > bound;
 }
 

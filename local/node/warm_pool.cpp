@@ -10,8 +10,8 @@ constexpr std::chrono::minutes kRemembered{10};
 // Fewer requests than this within the window do not count.
 constexpr std::ptrdiff_t kRush = 3;
 constexpr std::chrono::seconds kFirstBackoff{1};
-constexpr int kMostDoublings = 6;
-constexpr size_t kMostClasses = 256;
+constexpr int kMaxDoublings = 6;
+constexpr size_t kMaxClasses = 256;
 
 }  // namespace
 
@@ -49,7 +49,7 @@ size_t WarmPool::count() const {
 std::optional<std::string> WarmPool::take(const WarmClass& wanted, Instant now) {
   if (most_ == 0) return std::nullopt;
   const std::lock_guard lock(mutex_);
-  if (!classes_.contains(wanted) && classes_.size() >= kMostClasses) return std::nullopt;
+  if (!classes_.contains(wanted) && classes_.size() >= kMaxClasses) return std::nullopt;
   Class& one = classes_[wanted];
   one.last_asked = last_asked_ = now;
   one.asked.push_back(now);
@@ -97,7 +97,7 @@ void WarmPool::back_off(const WarmClass& failed, Instant now) {
   const std::lock_guard lock(mutex_);
   Class& one = classes_[failed];
   if (one.being_made > 0) --one.being_made;
-  one.backoff_until = now + kFirstBackoff * (1 << std::min(one.failures, kMostDoublings));
+  one.backoff_until = now + kFirstBackoff * (1 << std::min(one.failures, kMaxDoublings));
   ++one.failures;
 }
 

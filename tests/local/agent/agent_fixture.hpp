@@ -61,9 +61,9 @@ class AgentTest : public ::testing::Test {
   // Limit of agent_memory_kib(), even with clients that do not read. The address sanitizer needs
   // additional memory.
 #ifdef __SANITIZE_ADDRESS__
-  static constexpr long kMostMemoryKib = 64 * 1024;
+  static constexpr long kMaxMemoryKib = 64 * 1024;
 #else
-  static constexpr long kMostMemoryKib = 32 * 1024;
+  static constexpr long kMaxMemoryKib = 32 * 1024;
 #endif
 
   TempDirectory directory_;

@@ -94,17 +94,17 @@ TEST(DescriptorLimit, IsWhatTheMachineAllows) {
   rlim_t machine = 0;
   std::ifstream("/proc/sys/fs/nr_open") >> machine;
   const auto raise = [] {
-    const rlim_t said = raise_descriptor_limit(kMostDescriptors);
+    const rlim_t said = raise_descriptor_limit(kMaxDescriptors);
     return said == limit_in_force() ? said : 0;
   };
   const rlim_t got = with_limit(256, 512, raise);
-  EXPECT_EQ(got, may_exceed_limits() ? std::min<rlim_t>(machine, kMostDescriptors) : 512);
+  EXPECT_EQ(got, may_exceed_limits() ? std::min<rlim_t>(machine, kMaxDescriptors) : 512);
 }
 
 TEST(DescriptorLimit, IsTheHardLimitForOrdinaryAccounts) {
   const auto raise_as_nobody = []() -> rlim_t {
     if (geteuid() == 0 && setresuid(65534, 65534, 65534) != 0) return 0;
-    raise_descriptor_limit(kMostDescriptors);
+    raise_descriptor_limit(kMaxDescriptors);
     return limit_in_force();
   };
   EXPECT_EQ(with_limit(256, 512, raise_as_nobody), 512u);

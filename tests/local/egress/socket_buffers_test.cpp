@@ -11,10 +11,11 @@ namespace {
 
 using sandgate::test::TempDirectory;
 
-constexpr size_t kMost = 256 << 10;
+constexpr size_t kMaxBuffered = 256 << 10;
 constexpr int kBigBuffer = 200 << 10, kLimitedBuffer = 64 << 10;  // the kernel doubles both
 
-// A sandbox whose connections may hold kMost. The far ends of the connections are in our hand.
+// A sandbox whose connections may hold kMaxBuffered. The far ends of the connections are in our
+// hand.
 class SocketBuffersTest : public ::testing::Test {
  protected:
   using ConnectionPtr = std::shared_ptr<Connection>;
@@ -78,8 +79,8 @@ class SocketBuffersTest : public ::testing::Test {
   FairResolver resolver_{loop_, {.threads = 1}};
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   Services services_{
-      loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy({"127.0.0.0/8"}),
-      tls_,  kMost};
+      loop_, resolver_,   std::make_shared<DescriptorQuota>(1024), AddressPolicy({"127.0.0.0/8"}),
+      tls_,  kMaxBuffered};
   std::shared_ptr<EgressSandbox> sandbox_;
 };
 
@@ -90,7 +91,7 @@ TEST_F(SocketBuffersTest, ConnectionsThatHoldTooMuchAreLimitedUntilTheyHoldLess)
     flood();
     return sandbox().has_limited_buffers();
   });
-  EXPECT_GT(buffered_bytes(hoards->upstream), kMost);
+  EXPECT_GT(buffered_bytes(hoards->upstream), kMaxBuffered);
   EXPECT_EQ(buffer_of(hoards->upstream), kLimitedBuffer);
   const ConnectionPtr late = dialled();
   EXPECT_EQ(buffer_of(late->upstream), kLimitedBuffer);
@@ -108,7 +109,7 @@ TEST_F(SocketBuffersTest, ALimitedSocketTakesNoMoreThanItMay) {
   limit_buffers(one->upstream);
   flood();
   EXPECT_GT(buffered_bytes(one->upstream), 0u);
-  EXPECT_LE(buffered_bytes(one->upstream), kMost);
+  EXPECT_LE(buffered_bytes(one->upstream), kMaxBuffered);
 }
 
 TEST_F(SocketBuffersTest, AClosedSocketHoldsNothing) {

@@ -89,12 +89,12 @@ TEST_F(RecycledFilesTest, ReplaceNothing) {
 
 TEST_F(RecycledFilesTest, AreNotMoreThanThat) {
   RecycledFiles files(spares());
-  for (size_t i = 0; i < RecycledFiles::kMost; ++i)
+  for (size_t i = 0; i < RecycledFiles::kMaxFiles; ++i)
     EXPECT_TRUE(files.put(file("f" + std::to_string(i))));
   const std::string more = file("more");
   EXPECT_FALSE(files.put(more));
   EXPECT_TRUE(fs::exists(more));
-  EXPECT_EQ(count(spares()), RecycledFiles::kMost);
+  EXPECT_EQ(count(spares()), RecycledFiles::kMaxFiles);
 }
 
 TEST_F(RecycledFilesTest, AreDroppedWhenNobodyNeedsThem) {

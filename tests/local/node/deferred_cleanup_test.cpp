@@ -64,7 +64,7 @@ TEST_F(DeferredCleanupTest, StartsTheOldestWhenTooManyWait) {
   constexpr int kMore = 3;
   std::atomic<int> first{0};
   for (int i = 0; i < kMore; ++i) cleanup.add([&] { ++first; });
-  for (size_t i = 0; i < DeferredCleanup::kMostWaiting; ++i) cleanup.add(note());
+  for (size_t i = 0; i < DeferredCleanup::kMaxWaiting; ++i) cleanup.add(note());
   EXPECT_TRUE(test::eventually([&] { return first == kMore; }));
   EXPECT_EQ(done_, 0);
 }

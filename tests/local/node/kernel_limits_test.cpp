@@ -13,7 +13,7 @@
 namespace sandgate::test {
 namespace {
 
-constexpr const char* kMostFiles = "9223372036854775807";
+constexpr const char* kMaxFiles = "9223372036854775807";
 
 // A /proc of which only what counts is there.
 struct Machine {
@@ -62,7 +62,7 @@ TEST(KernelLimits, AreAsHighAsTheyGoOnceANodeBegins) {
     EXPECT_NE(result.detail.find("until a node begins"), std::string::npos) << result.name;
   }
   machine.raise();
-  EXPECT_EQ(machine.now(), std::string(kMostFiles) + " 4194304 1048576");
+  EXPECT_EQ(machine.now(), std::string(kMaxFiles) + " 4194304 1048576");
   for (const ProbeResult& result : machine.probe()) {
     EXPECT_TRUE(result.ok) << result.name;
     EXPECT_EQ(result.detail.find("until"), std::string::npos) << result.name;
