@@ -221,6 +221,12 @@ def check_names(path, _):
         report(path, 1, "file names are snake_case")
 
 
+def check_limits(path, text):
+    """Limits are named kMax and kMin."""
+    for match in re.finditer(r"\bk(Most|Least)(?![a-z])\w*", text):
+        report(path, text.count("\n", 0, match.start()) + 1, f"{match.group()}: limits are kMax… and kMin…")
+
+
 def unnamed_names(text):
     """Each name that the file's unnamed namespaces declare, with its line."""
     for block in UNNAMED.finditer(text):
@@ -301,7 +307,7 @@ def main():
             text = file.read()
         count += 1
         for check in (check_includes, check_header, check_size, check_functions, check_vendors,
-                      check_money, check_answers, check_ranges, check_names):
+                      check_money, check_answers, check_ranges, check_names, check_limits):
             check(path, text)
         check_unnamed(seen, path, text)
         check_types(types, path, text)
