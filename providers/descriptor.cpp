@@ -1,7 +1,5 @@
 #include "providers/descriptor.hpp"
 
-#include <array>
-
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/utf8.hpp"
 
@@ -10,82 +8,48 @@ namespace {
 
 constexpr size_t kMaxNote = 500;
 
-template <class E>
-struct Name {
-  E value;
-  std::string_view text;
-};
-// clang 14 does not deduce template arguments of aggregates.
-template <class E>
-Name(E, std::string_view) -> Name<E>;
-
-constexpr std::array kIsolations{
-    Name{Isolation::process, "process"}, Name{Isolation::container, "container"},
-    Name{Isolation::kernel, "kernel"}, Name{Isolation::microvm, "microvm"}};
-constexpr std::array kPersistences{Name{Persistence::ephemeral, "ephemeral"},
-                                   Name{Persistence::persistent, "persistent"},
-                                   Name{Persistence::checkpoint, "checkpoint"}};
-constexpr std::array kVerbs{Name{Verb::exec, "exec"},         Name{Verb::background, "background"},
-                            Name{Verb::stdin_, "stdin"},      Name{Verb::signal, "signal"},
-                            Name{Verb::files, "files"},       Name{Verb::archive, "archive"},
-                            Name{Verb::watch, "watch"},       Name{Verb::pty, "pty"},
-                            Name{Verb::ports, "ports"},       Name{Verb::pause, "pause"},
-                            Name{Verb::snapshot, "snapshot"}, Name{Verb::fork, "fork"},
-                            Name{Verb::metrics, "metrics"}};
-constexpr std::array kKeeps{Name{Keeps::nothing, "nothing"}, Name{Keeps::disk, "disk"},
-                            Name{Keeps::memory, "memory"}};
-constexpr std::array kControls{Name{Control::network_deny, "network_deny"},
-                               Name{Control::network_allow, "network_allow"},
-                               Name{Control::network_rules, "network_rules"},
-                               Name{Control::secret_injection, "secret_injection"},
-                               Name{Control::allow_root, "allow_root"},
-                               Name{Control::allow_debug, "allow_debug"},
-                               Name{Control::host_workspace, "host_workspace"},
-                               Name{Control::cpu_limit, "cpu_limit"},
-                               Name{Control::memory_limit, "memory_limit"},
-                               Name{Control::process_limit, "process_limit"},
-                               Name{Control::disk_limit, "disk_limit"}};
-
-template <class Table, class E>
-std::string_view word_of(const Table& table, E value) {
-  for (const auto& entry : table)
-    if (entry.value == value) return entry.text;
-  return "";
-}
-
-template <class Table>
-auto value_of(const Table& table, std::string_view text)
-    -> std::optional<decltype(table.front().value)> {
-  for (const auto& entry : table)
-    if (entry.text == text) return entry.value;
-  return std::nullopt;
-}
+constexpr Words kControlWords(
+    {Word{Control::network_deny, "network_deny"}, Word{Control::network_allow, "network_allow"},
+     Word{Control::network_rules, "network_rules"},
+     Word{Control::secret_injection, "secret_injection"}, Word{Control::allow_root, "allow_root"},
+     Word{Control::allow_debug, "allow_debug"}, Word{Control::host_workspace, "host_workspace"},
+     Word{Control::cpu_limit, "cpu_limit"}, Word{Control::memory_limit, "memory_limit"},
+     Word{Control::process_limit, "process_limit"}, Word{Control::disk_limit, "disk_limit"}});
+constexpr Words kVerbWords({Word{Verb::exec, "exec"}, Word{Verb::background, "background"},
+                            Word{Verb::stdin_, "stdin"}, Word{Verb::signal, "signal"},
+                            Word{Verb::files, "files"}, Word{Verb::archive, "archive"},
+                            Word{Verb::watch, "watch"}, Word{Verb::pty, "pty"},
+                            Word{Verb::ports, "ports"}, Word{Verb::pause, "pause"},
+                            Word{Verb::snapshot, "snapshot"}, Word{Verb::fork, "fork"},
+                            Word{Verb::metrics, "metrics"}});
+constexpr Words kKeepsWords({Word{Keeps::nothing, "nothing"}, Word{Keeps::disk, "disk"},
+                             Word{Keeps::memory, "memory"}});
 
 // Reads a word of a remote descriptor; adds a problem if it is unknown.
-template <class Table>
-auto read_word(const Table& table, const Json& item, std::string path, Problems& problems)
-    -> std::optional<decltype(table.front().value)> {
+template <class E, size_t N>
+std::optional<E> read_word(const Words<E, N>& words, const Json& item, std::string path,
+                           Problems& problems) {
   const auto value =
-      item.is_string() ? value_of(table, item.get_ref<const std::string&>()) : std::nullopt;
+      item.is_string() ? words.find(item.get_ref<const std::string&>()) : std::nullopt;
   if (!value) problems.add(std::move(path), "is not a known word");
   return value;
 }
 
 }  // namespace
 
-std::string_view to_string(Isolation isolation) { return word_of(kIsolations, isolation); }
-std::string_view to_string(Persistence persistence) { return word_of(kPersistences, persistence); }
-std::string_view to_string(Verb verb) { return word_of(kVerbs, verb); }
-std::string_view to_string(Keeps keeps) { return word_of(kKeeps, keeps); }
-std::string_view to_string(Control control) { return word_of(kControls, control); }
+std::string_view to_string(Isolation isolation) { return kIsolationWords.of(isolation); }
+std::string_view to_string(Persistence persistence) { return kPersistenceWords.of(persistence); }
+std::string_view to_string(Verb verb) { return kVerbWords.of(verb); }
+std::string_view to_string(Keeps keeps) { return kKeepsWords.of(keeps); }
+std::string_view to_string(Control control) { return kControlWords.of(control); }
 std::optional<Isolation> isolation_from(std::string_view text) {
-  return value_of(kIsolations, text);
+  return kIsolationWords.find(text);
 }
 std::optional<Persistence> persistence_from(std::string_view text) {
-  return value_of(kPersistences, text);
+  return kPersistenceWords.find(text);
 }
-std::optional<Keeps> keeps_from(std::string_view text) { return value_of(kKeeps, text); }
-std::optional<Verb> verb_from(std::string_view text) { return value_of(kVerbs, text); }
+std::optional<Keeps> keeps_from(std::string_view text) { return kKeepsWords.find(text); }
+std::optional<Verb> verb_from(std::string_view text) { return kVerbWords.find(text); }
 
 nlohmann::json to_json(const Descriptor& descriptor) {
   Json persistence = Json::array(), verbs = Json::object(), controls = Json::array();
@@ -136,20 +100,20 @@ Descriptor descriptor_from_json(const nlohmann::json& document) {
   if (const Json* list = reader.array("persistence", 8)) {
     result.persistence.clear();
     for (const Json& item : *list)
-      if (const auto kind = read_word(kPersistences, item, "/persistence", problems))
+      if (const auto kind = read_word(kPersistenceWords, item, "/persistence", problems))
         result.persistence.insert(*kind);
   }
   if (const Json* verbs = reader.object("verbs"))
     for (const auto& [name, keeps] : verbs->items())
       // Verbs of a newer version are skipped, since an unknown verb is merely not used.
       if (const auto verb = verb_from(name))
-        if (const auto kept = read_word(kKeeps, keeps, "/verbs/" + name, problems))
+        if (const auto kept = read_word(kKeepsWords, keeps, "/verbs/" + name, problems))
           result.verbs[*verb] = *kept;
   result.notes = read_notes(reader.array("notes", 64));
   if (const Json* list = reader.array("controls", 64))
     for (const Json& item : *list)
       if (item.is_string())
-        if (const auto control = value_of(kControls, item.get_ref<const std::string&>()))
+        if (const auto control = kControlWords.find(item.get_ref<const std::string&>()))
           result.controls.insert(*control);
   if (const Json* object = reader.object("limits")) {
     ObjectReader limits(*object, problems, "/limits");

@@ -10,12 +10,21 @@
 
 #include <nlohmann/json.hpp>
 
+#include "gateway/core/words.hpp"
+
 namespace sandgate {
 
 // Ordered by strength: a requirement is satisfied by any isolation at least as strong.
 enum class Isolation { process, container, kernel, microvm };
 enum class Persistence { ephemeral, persistent, checkpoint };
 
+inline constexpr Words kIsolationWords({Word{Isolation::process, "process"},
+                                        Word{Isolation::container, "container"},
+                                        Word{Isolation::kernel, "kernel"},
+                                        Word{Isolation::microvm, "microvm"}});
+inline constexpr Words kPersistenceWords({Word{Persistence::ephemeral, "ephemeral"},
+                                          Word{Persistence::persistent, "persistent"},
+                                          Word{Persistence::checkpoint, "checkpoint"}});
 std::string_view to_string(Isolation isolation);
 std::string_view to_string(Persistence persistence);
 std::optional<Isolation> isolation_from(std::string_view text);

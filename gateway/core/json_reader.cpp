@@ -87,6 +87,11 @@ std::optional<std::string> ObjectReader::text(std::string_view name, TextRule ru
 
 std::optional<std::string> ObjectReader::word(std::string_view name,
                                               std::initializer_list<std::string_view> allowed) {
+  return one_of(name, std::span(allowed.begin(), allowed.size()));
+}
+
+std::optional<std::string> ObjectReader::one_of(std::string_view name,
+                                                std::span<const std::string_view> allowed) {
   const auto value = text(name);
   if (!value || std::find(allowed.begin(), allowed.end(), *value) != allowed.end()) return value;
   std::string list;

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/words.hpp"
 
 namespace sandgate {
 
@@ -56,6 +57,12 @@ class ObjectReader {
   // A text that must be one of `allowed`.
   std::optional<std::string> word(std::string_view name,
                                   std::initializer_list<std::string_view> allowed);
+  // The value of a text that must be in the table.
+  template <class E, size_t N>
+  std::optional<E> word(std::string_view name, const Words<E, N>& words) {
+    const auto text = one_of(name, words.all());
+    return text ? words.find(*text) : std::nullopt;
+  }
   std::optional<int64_t> integer(std::string_view name, int64_t min, int64_t max);
   std::optional<bool> boolean(std::string_view name);
   // A multiple of 0.25, returned in thousandths (0.25 is 250) to avoid binary fractions.
@@ -79,6 +86,8 @@ class ObjectReader {
 
  private:
   const Json* find(std::string_view name);
+  std::optional<std::string> one_of(std::string_view name,
+                                    std::span<const std::string_view> allowed);
 
   const Json& value_;
   Problems& problems_;
