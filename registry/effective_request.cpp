@@ -52,16 +52,14 @@ void tighten_life(ObjectReader& reader, Profile& profile) {
 }
 
 void tighten_demands(ObjectReader& reader, Profile& profile) {
-  if (const auto word = reader.word("isolation", {"process", "container", "kernel", "microvm"})) {
-    const Isolation asked = *isolation_from(*word);
-    if (asked < profile.isolation)
+  if (const auto asked = reader.word("isolation", kIsolationWords)) {
+    if (*asked < profile.isolation)
       reader.problem("isolation", "is weaker than the profile's minimum");
-    profile.isolation = asked;
+    profile.isolation = *asked;
   }
-  if (const auto word = reader.word("persistence", {"ephemeral", "persistent", "checkpoint"})) {
-    const Persistence asked = *persistence_from(*word);
-    if (asked > profile.persistence) reader.problem("persistence", std::string(kBeyond));
-    profile.persistence = asked;
+  if (const auto asked = reader.word("persistence", kPersistenceWords)) {
+    if (*asked > profile.persistence) reader.problem("persistence", std::string(kBeyond));
+    profile.persistence = *asked;
   }
   if (const auto image = read_image(reader); image && *image != profile.image)
     reader.problem("image", "is not the profile's image (" + profile.image + ")");

@@ -8,12 +8,6 @@ namespace {
 constexpr int64_t kMaxWeight = 10'000;
 constexpr size_t kMaxWeights = 256;
 
-Strategy strategy_from(std::string_view word) {
-  for (const auto strategy : {Strategy::fastest, Strategy::priority, Strategy::weighted})
-    if (to_string(strategy) == word) return strategy;
-  return Strategy::cheapest;
-}
-
 void read_weights(ObjectReader& parent, Problems& problems, PlacementPolicy& placement) {
   const Json* object = parent.object("weights");
   if (!object) return;
@@ -56,8 +50,7 @@ void check_strategy(const PlacementPolicy& placement, ObjectReader& reader) {
 PlacementPolicy parse_placement(const Json& document, Problems& problems, const std::string& path) {
   PlacementPolicy placement;
   ObjectReader reader(document, problems, path);
-  if (const auto word = reader.word("strategy", {"cheapest", "fastest", "priority", "weighted"}))
-    placement.strategy = strategy_from(*word);
+  placement.strategy = reader.word("strategy", kStrategyWords).value_or(placement.strategy);
   const auto list = [&](std::string_view name) {
     return read_names(reader, name).value_or(std::vector<std::string>{});
   };

@@ -53,24 +53,10 @@ Json to_json(const std::set<Verb>& verbs) {
 
 }  // namespace
 
-std::string_view to_string(EndAction action) {
-  return action == EndAction::kill ? "kill" : "pause";
-}
-
-std::string_view to_string(Workspace workspace) {
-  constexpr std::array<std::string_view, 3> kNames{"isolated", "read_only", "read_write"};
-  return kNames.at(static_cast<size_t>(workspace));
-}
-
-std::string_view to_string(Scope scope) {
-  constexpr std::array<std::string_view, 3> kNames{"session", "agent", "shared"};
-  return kNames.at(static_cast<size_t>(scope));
-}
-
-std::string_view to_string(Strategy strategy) {
-  constexpr std::array<std::string_view, 4> kNames{"cheapest", "fastest", "priority", "weighted"};
-  return kNames.at(static_cast<size_t>(strategy));
-}
+std::string_view to_string(EndAction action) { return kEndActionWords.of(action); }
+std::string_view to_string(Workspace workspace) { return kWorkspaceWords.of(workspace); }
+std::string_view to_string(Scope scope) { return kScopeWords.of(scope); }
+std::string_view to_string(Strategy strategy) { return kStrategyWords.of(strategy); }
 
 Resources most_resources(const Profile& profile) {
   const auto& [own, limits] = std::tie(profile.resources, profile.limits);

@@ -21,6 +21,18 @@ enum class Workspace { isolated, read_only, read_write };
 enum class Scope { session, agent, shared };
 enum class Strategy { cheapest, fastest, priority, weighted };
 
+inline constexpr Words kEndActionWords({Word{EndAction::kill, "kill"},
+                                        Word{EndAction::pause, "pause"}});
+inline constexpr Words kWorkspaceWords({Word{Workspace::isolated, "isolated"},
+                                        Word{Workspace::read_only, "read_only"},
+                                        Word{Workspace::read_write, "read_write"}});
+inline constexpr Words kScopeWords({Word{Scope::session, "session"}, Word{Scope::agent, "agent"},
+                                    Word{Scope::shared, "shared"}});
+inline constexpr Words kStrategyWords({Word{Strategy::cheapest, "cheapest"},
+                                       Word{Strategy::fastest, "fastest"},
+                                       Word{Strategy::priority, "priority"},
+                                       Word{Strategy::weighted, "weighted"}});
+
 std::string_view to_string(EndAction action);
 std::string_view to_string(Workspace workspace);
 std::string_view to_string(Scope scope);

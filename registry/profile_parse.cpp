@@ -38,10 +38,8 @@ void read_images(ObjectReader& reader, Problems& problems, Profile& profile) {
 }
 
 void read_demands(ObjectReader& reader, Problems& problems, Profile& profile) {
-  if (const auto word = reader.word("isolation", {"process", "container", "kernel", "microvm"}))
-    profile.isolation = *isolation_from(*word);
-  if (const auto word = reader.word("persistence", {"ephemeral", "persistent", "checkpoint"}))
-    profile.persistence = *persistence_from(*word);
+  profile.isolation = reader.word("isolation", kIsolationWords).value_or(profile.isolation);
+  profile.persistence = reader.word("persistence", kPersistenceWords).value_or(profile.persistence);
   const auto words = reader.texts("requires", kMaxVerbs);
   for (size_t i = 0; words && i < words->size(); ++i) {
     if (const auto verb = verb_from((*words)[i]))
@@ -52,15 +50,11 @@ void read_demands(ObjectReader& reader, Problems& problems, Profile& profile) {
 }
 
 void read_life(ObjectReader& reader, Profile& profile) {
-  const auto action = [&](std::string_view name, EndAction& into) {
-    if (const auto word = reader.word(name, {"kill", "pause"}))
-      into = *word == "kill" ? EndAction::kill : EndAction::pause;
-  };
   if (const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds)) profile.ttl_seconds = *ttl;
-  action("on_expiry", profile.on_expiry);
+  profile.on_expiry = reader.word("on_expiry", kEndActionWords).value_or(profile.on_expiry);
   if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds))
     profile.idle_timeout_seconds = *idle;
-  action("on_idle", profile.on_idle);
+  profile.on_idle = reader.word("on_idle", kEndActionWords).value_or(profile.on_idle);
   profile.auto_resume = reader.boolean("auto_resume").value_or(profile.auto_resume);
 }
 
@@ -102,10 +96,7 @@ bool is_host_path(const std::string& path) {
 }
 
 void read_workspace(ObjectReader& reader, Profile& profile) {
-  if (const auto word = reader.word("workspace", {"isolated", "read_only", "read_write"}))
-    profile.workspace = *word == "isolated"    ? Workspace::isolated
-                        : *word == "read_only" ? Workspace::read_only
-                                               : Workspace::read_write;
+  profile.workspace = reader.word("workspace", kWorkspaceWords).value_or(profile.workspace);
   profile.workspace_path = reader.text("workspace_path", {.max = 4096}).value_or("");
   const bool isolated = profile.workspace == Workspace::isolated;
   if (isolated && reader.has("workspace_path"))
@@ -115,10 +106,7 @@ void read_workspace(ObjectReader& reader, Profile& profile) {
 }
 
 void read_access(ObjectReader& reader, Profile& profile) {
-  if (const auto word = reader.word("scope", {"session", "agent", "shared"}))
-    profile.scope = *word == "session" ? Scope::session
-                    : *word == "agent" ? Scope::agent
-                                       : Scope::shared;
+  profile.scope = reader.word("scope", kScopeWords).value_or(profile.scope);
   profile.allow_root = reader.boolean("allow_root").value_or(false);
   profile.allow_debug = reader.boolean("allow_debug").value_or(false);
 }
