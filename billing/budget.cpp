@@ -15,6 +15,12 @@ constexpr std::chrono::microseconds kLongest = std::chrono::hours(24) * 3650;
 constexpr int64_t kMicrosPerHour = 3'600'000'000;
 constexpr int kEstimateDigits = 12;
 
+constexpr Words kWindowWords({Word{BudgetWindow::day, "day"}, Word{BudgetWindow::week, "week"},
+                              Word{BudgetWindow::month, "month"},
+                              Word{BudgetWindow::total, "total"}});
+constexpr Words kOnExceededWords({Word{OnExceeded::deny, "deny"}, Word{OnExceeded::pause, "pause"},
+                                  Word{OnExceeded::kill, "kill"}});
+
 std::vector<int> read_thresholds(ObjectReader& reader, Problems& problems) {
   std::vector<int> thresholds;
   const Json* list = reader.array("alert_at", kMaxThresholds);
@@ -33,43 +39,13 @@ std::vector<int> read_thresholds(ObjectReader& reader, Problems& problems) {
 
 }  // namespace
 
-std::string_view to_string(BudgetWindow window) {
-  switch (window) {
-    case BudgetWindow::day:
-      return "day";
-    case BudgetWindow::week:
-      return "week";
-    case BudgetWindow::month:
-      return "month";
-    case BudgetWindow::total:
-      return "total";
-  }
-  return "";
-}
-
-std::string_view to_string(OnExceeded action) {
-  switch (action) {
-    case OnExceeded::deny:
-      return "deny";
-    case OnExceeded::pause:
-      return "pause";
-    case OnExceeded::kill:
-      return "kill";
-  }
-  return "";
-}
-
+std::string_view to_string(BudgetWindow window) { return kWindowWords.of(window); }
+std::string_view to_string(OnExceeded action) { return kOnExceededWords.of(action); }
 std::optional<BudgetWindow> budget_window_from(std::string_view text) {
-  for (const auto window :
-       {BudgetWindow::day, BudgetWindow::week, BudgetWindow::month, BudgetWindow::total})
-    if (to_string(window) == text) return window;
-  return std::nullopt;
+  return kWindowWords.find(text);
 }
-
 std::optional<OnExceeded> on_exceeded_from(std::string_view text) {
-  for (const auto action : {OnExceeded::deny, OnExceeded::pause, OnExceeded::kill})
-    if (to_string(action) == text) return action;
-  return std::nullopt;
+  return kOnExceededWords.find(text);
 }
 
 Budget budget_from(const Json& body, const TenantId& tenant, const std::string& name) {
@@ -87,10 +63,8 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
   budget.currency = reader.text("currency", {.max = 8}).value_or("");
   if (reader.has("currency") && !minor_digits(budget.currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");
-  if (const auto word = reader.word("window", {"day", "week", "month", "total"}))
-    budget.window = *budget_window_from(*word);
-  if (const auto word = reader.word("on_exceeded", {"deny", "pause", "kill"}))
-    budget.on_exceeded = *on_exceeded_from(*word);
+  budget.window = reader.word("window", kWindowWords).value_or(budget.window);
+  budget.on_exceeded = reader.word("on_exceeded", kOnExceededWords).value_or(budget.on_exceeded);
   budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");
   budget.alert_at = read_thresholds(reader, reader.problems());
   budget.applies_to = read_budget_scope(reader, reader.problems());

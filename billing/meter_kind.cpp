@@ -1,5 +1,7 @@
 #include "billing/meter_kind.hpp"
 
+#include "gateway/core/words.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -8,33 +10,19 @@ using Integer = Decimal::Integer;
 // 1/1024 is 5^10 / 10^10.
 constexpr int64_t kFiveToTheTenth = 9'765'625;
 
+constexpr Words kMeterWords({Word{MeterKind::vcpu_second, "vcpu_second"},
+                             Word{MeterKind::memory_gib_second, "memory_gib_second"},
+                             Word{MeterKind::disk_gib_second, "disk_gib_second"},
+                             Word{MeterKind::egress_gib, "egress_gib"},
+                             Word{MeterKind::sandbox_created, "sandbox_created"},
+                             Word{MeterKind::active_cpu_second, "active_cpu_second"},
+                             Word{MeterKind::gpu_second, "gpu_second"}});
+static_assert(kMeterWords.all().size() == kMeterKinds.size());
+
 }  // namespace
 
-std::string_view to_string(MeterKind kind) {
-  switch (kind) {
-    case MeterKind::vcpu_second:
-      return "vcpu_second";
-    case MeterKind::memory_gib_second:
-      return "memory_gib_second";
-    case MeterKind::disk_gib_second:
-      return "disk_gib_second";
-    case MeterKind::egress_gib:
-      return "egress_gib";
-    case MeterKind::sandbox_created:
-      return "sandbox_created";
-    case MeterKind::active_cpu_second:
-      return "active_cpu_second";
-    case MeterKind::gpu_second:
-      return "gpu_second";
-  }
-  return "";
-}
-
-std::optional<MeterKind> meter_kind_from(std::string_view text) {
-  for (const MeterKind kind : kMeterKinds)
-    if (to_string(kind) == text) return kind;
-  return std::nullopt;
-}
+std::string_view to_string(MeterKind kind) { return kMeterWords.of(kind); }
+std::optional<MeterKind> meter_kind_from(std::string_view text) { return kMeterWords.find(text); }
 
 Decimal vcpu_seconds(int64_t milli_vcpu, int64_t micros) {
   return Decimal(Integer(milli_vcpu) * micros, 9);

@@ -2,10 +2,14 @@
 
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/core/words.hpp"
 
 namespace sandgate {
 namespace {
 
+constexpr Words kMeterStateWords({Word{MeterState::running, "running"},
+                                  Word{MeterState::paused_memory, "paused_memory"},
+                                  Word{MeterState::paused_disk, "paused_disk"}});
 constexpr int64_t kBookingLock = 2750314885501973261;  // an advisory lock
 
 // The sandbox of a metered row, where nothing is charged beyond its time to live.
@@ -116,22 +120,10 @@ std::string state_text(const MeteredLife& life) {
 
 }  // namespace
 
-std::string_view to_string(MeterState state) {
-  switch (state) {
-    case MeterState::running:
-      return "running";
-    case MeterState::paused_memory:
-      return "paused_memory";
-    case MeterState::paused_disk:
-      return "paused_disk";
-  }
-  return "";
-}
+std::string_view to_string(MeterState state) { return kMeterStateWords.of(state); }
 
 MeterState meter_state_from(std::string_view text) {
-  if (text == "paused_memory") return MeterState::paused_memory;
-  if (text == "paused_disk") return MeterState::paused_disk;
-  return MeterState::running;
+  return kMeterStateWords.find(text).value_or(MeterState::running);
 }
 
 std::string metered_insert(const std::string& values) {

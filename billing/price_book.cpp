@@ -16,6 +16,8 @@ constexpr int64_t kMaxUnitPrice = 1'000'000;
 constexpr int64_t kMaxMarkupPercent = 100'000;
 constexpr int64_t kMaxQuantity = 1'000'000'000'000;
 
+constexpr Words kPriceKindWords({Word{PriceKind::cost, "cost"}, Word{PriceKind::charge, "charge"}});
+
 std::optional<Decimal> read_decimal(ObjectReader& reader, std::string_view name, int64_t max) {
   const auto text = reader.text(name, {.min = 1, .max = 64});
   if (!text) return std::nullopt;
@@ -91,13 +93,13 @@ void read_charge_terms(ObjectReader& reader, PriceVersion& version) {
 
 }  // namespace
 
-std::string_view to_string(PriceKind kind) { return kind == PriceKind::cost ? "cost" : "charge"; }
+std::string_view to_string(PriceKind kind) { return kPriceKindWords.of(kind); }
 
 PriceVersion price_version_from(const Json& body, const std::string& book) {
   DocumentReader reader(body);
   PriceVersion version{.book = book};
   for (const std::string_view name : {"kind", "currency", "effective_from"}) reader.require(name);
-  if (reader.word("kind", {"cost", "charge"}) == "charge") version.kind = PriceKind::charge;
+  version.kind = reader.word("kind", kPriceKindWords).value_or(version.kind);
   version.currency = reader.text("currency", {.max = 8}).value_or("");
   if (reader.has("currency") && !minor_digits(version.currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");

@@ -7,6 +7,9 @@
 namespace sandgate {
 namespace {
 
+constexpr Words kUsageFormatWords({Word{UsageFormat::csv, "csv"}, Word{UsageFormat::json, "json"},
+                                   Word{UsageFormat::focus, "focus"}});
+
 std::string csv_line(const UsageRow& row, bool cost_currency) {
   std::vector<std::string> cells{row.id,
                                  row.tenant,
@@ -173,10 +176,7 @@ bool costs_in_other_currencies(pqxx::work& tx, const UsageExport& wanted) {
 }
 
 std::optional<UsageFormat> usage_format_from(std::string_view text) {
-  if (text == "csv") return UsageFormat::csv;
-  if (text == "json") return UsageFormat::json;
-  if (text == "focus") return UsageFormat::focus;
-  return std::nullopt;
+  return kUsageFormatWords.find(text);
 }
 
 std::string_view content_type(UsageFormat format) {
