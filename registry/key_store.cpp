@@ -21,10 +21,12 @@ constexpr char kKeyColumns[] =
     "api_key.id, api_key.tenant, api_key.name, role, api_key.created_at, expires_at, revoked_at ";
 
 ApiKey key_from(const pqxx::row& row) {
+  const auto role = kRoleWords.find(row["role"].as<std::string>());
+  if (!role) throw Error(ErrorCode::internal, "a key has an unknown role");
   return {.id = KeyId{row["id"].as<std::string>()},
           .tenant = tenant_of(row["tenant"]),
           .name = row["name"].as<std::string>(),
-          .role = row["role"].as<std::string>(),
+          .role = *role,
           .created_at = time_of(row["created_at"]),
           .expires_at = optional_time_of(row["expires_at"]),
           .revoked_at = optional_time_of(row["revoked_at"])};
@@ -61,30 +63,19 @@ void record(pqxx::work& tx, const Actor& actor, std::string action, const ApiKey
              .after = std::move(after)});
 }
 
-int rank(std::string_view role) {
-  if (role == "operator") return 4;
-  if (role == "owner") return 3;
-  if (role == "admin") return 2;
-  return role == "viewer" ? 0 : 1;
-}
-
 }  // namespace
 
 Json to_json(const ApiKey& key) {
   return {{"id", key.id.value},
           {"tenant", key.tenant ? Json(key.tenant->value) : Json()},
           {"name", key.name},
-          {"role", key.role},
+          {"role", to_string(key.role)},
           {"created_at", to_rfc3339(key.created_at)},
           {"expires_at", time_json(key.expires_at)},
           {"revoked_at", time_json(key.revoked_at)}};
 }
 
-bool may_grant(std::string_view own, std::string_view other) {
-  return own == other || rank(own) > rank(other);
-}
-
-Task<NewApiKey> KeyStore::create(std::optional<TenantId> tenant, std::string name, std::string role,
+Task<NewApiKey> KeyStore::create(std::optional<TenantId> tenant, std::string name, Role role,
                                  std::optional<Time> expires_at, Actor actor) {
   const KeyId id = KeyId::make();
   const Secret secret = make_api_secret();
@@ -92,11 +83,11 @@ Task<NewApiKey> KeyStore::create(std::optional<TenantId> tenant, std::string nam
     if (tenant && tx.exec_params("SELECT FROM tenant WHERE id = $1", tenant->value).empty())
       throw Error::not_found("tenant", tenant->value);
     if (tenant) check_quota(tx, kLiveKeys, tenant->value);
-    const auto row =
-        tx.exec_params1(std::string("INSERT INTO api_key (id, tenant, name, role, expires_at) "
-                                    "VALUES ($1, $2, $3, $4, $5) RETURNING ") +
-                            kKeyColumns,
-                        id.value, to_sql(tenant), name, role, to_sql(expires_at));
+    const auto row = tx.exec_params1(
+        std::string("INSERT INTO api_key (id, tenant, name, role, expires_at) "
+                    "VALUES ($1, $2, $3, $4, $5) RETURNING ") +
+            kKeyColumns,
+        id.value, to_sql(tenant), name, std::string(to_string(role)), to_sql(expires_at));
     const ApiKey key = key_from(row);
     add_secret(tx, id, secret);
     record(tx, actor, "key.create", key, nullptr, to_json(key));

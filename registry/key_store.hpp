@@ -11,6 +11,7 @@
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
 #include "registry/audit_log.hpp"
+#include "registry/role.hpp"
 
 namespace sandgate {
 
@@ -18,7 +19,7 @@ struct ApiKey {
   KeyId id;
   std::optional<TenantId> tenant;  // empty: an operator's key
   std::string name;
-  std::string role;  // owner, admin, developer, billing, viewer, operator
+  Role role = Role::viewer;
   Time created_at;
   std::optional<Time> expires_at, revoked_at;
 };
@@ -40,10 +41,6 @@ struct KeyGrant {
 // NOTIFY channel of keys; the payload is the hash of a secret whose grant changed.
 inline constexpr char kKeysChannel[] = "keys";
 
-// Whether a key of role `own` may create, rotate or revoke one of role `other`: the same role or a
-// lower one. Operators may manage all.
-bool may_grant(std::string_view own, std::string_view other);
-
 // API keys and the hashes of their secrets in PostgreSQL; secrets themselves are not stored.
 class KeyStore {
  public:
@@ -59,10 +56,10 @@ class KeyStore {
     changed_ = std::move(changed);
   }
 
-  // Creates a key with its first secret. The role is "operator" if and only if `tenant` is empty.
+  // Creates a key with its first secret. It is an operator's if and only if `tenant` is empty.
   // Throws Error(not_found) for an unknown tenant and Error(quota_exceeded) when it has
   // kMaxPerTenant keys.
-  Task<NewApiKey> create(std::optional<TenantId> tenant, std::string name, std::string role,
+  Task<NewApiKey> create(std::optional<TenantId> tenant, std::string name, Role role,
                          std::optional<Time> expires_at, Actor actor);
   // Keys of one tenant, or of all when empty, revoked ones included, oldest first and after
   // (created_at, id) when given.

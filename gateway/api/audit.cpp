@@ -2,7 +2,6 @@
 
 #include "gateway/api/page.hpp"
 #include "gateway/api/time_range.hpp"
-#include "gateway/http/role.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -25,7 +24,7 @@ Json to_json(const AuditRow& row) {
 Actor actor_of(const http::Request& request) {
   return {.key_id = request.caller.key_id,
           .key_name = request.caller.key_name,
-          .role = std::string(http::to_string(request.caller.role)),
+          .role = std::string(to_string(request.caller.role)),
           .request_id = request.id,
           .claim = request.claim};
 }

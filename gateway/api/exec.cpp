@@ -51,7 +51,7 @@ Task<http::Response> collect(ProcessWithInput& process, const std::string& proce
 std::string new_process_id(const http::Request& request, const SandboxId& box) {
   const auto key = request.headers.find("Idempotency-Key");
   if (!key) return ProcessId::make().value;
-  const std::string role(http::to_string(request.caller.role));
+  const std::string role(to_string(request.caller.role));
   const std::string asked =
       box.value + "\n" + role + "\n" + std::string(*key) + "\n" + sha256_hex(request.body);
   return ProcessId::kKind + sha256_hex(asked).substr(0, 24);

@@ -5,7 +5,6 @@
 #include "gateway/api/path_id.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
-#include "gateway/http/role.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -14,7 +13,8 @@ constexpr int64_t kMaxGraceSeconds = 90 * 24 * 3600;
 
 struct KeyDraft {
   std::optional<std::string> tenant;
-  std::string name, role;
+  std::string name;
+  Role role = Role::viewer;
   std::optional<Time> expires_at;
 };
 
@@ -24,8 +24,7 @@ KeyDraft draft_from(const Json& body, Time now) {
   for (const auto* name : {"name", "role"}) reader.require(name);
   draft.tenant = reader.text("tenant", {.min = 1, .max = 64});
   draft.name = reader.text("name", kGivenName).value_or("");
-  draft.role = reader.word("role", {"owner", "admin", "developer", "billing", "viewer", "operator"})
-                   .value_or("");
+  draft.role = reader.word("role", kRoleWords).value_or(draft.role);
   draft.expires_at = read_moment(reader, "expires_at");
   if (draft.expires_at && *draft.expires_at <= now)
     reader.problem("expires_at", "must be in the future");
@@ -33,14 +32,15 @@ KeyDraft draft_from(const Json& body, Time now) {
   return draft;
 }
 
-void require_grant(const http::Caller& caller, const std::string& role) {
-  if (!may_grant(http::to_string(caller.role), role))
-    throw Error(ErrorCode::forbidden, "a key of role '" + role + "' may do more than yours");
+void require_grant(const http::Caller& caller, Role role) {
+  if (may_grant(caller.role, role)) return;
+  throw Error(ErrorCode::forbidden,
+              "a key of role '" + std::string(to_string(role)) + "' may do more than yours");
 }
 
 // The tenant that will own the key; empty for an operator's key.
 std::optional<TenantId> owner_of(const KeyDraft& draft, const http::Caller& caller) {
-  if (draft.role == "operator") {
+  if (draft.role == Role::operator_) {
     const char* none = "an operator's key belongs to no tenant";
     if (draft.tenant) throw Error::invalid("/tenant", none);
     if (caller.tenant) throw Error::invalid("X-Sandgate-Tenant", none);

@@ -36,7 +36,7 @@ Json OperatorKey::make(const Json& body) const {
     // The gateway's first start may still be migrating the database.
     auto waiting = await_schema(database, kSchemaTimeout);
     co_await std::move(waiting);
-    auto creating = keys.create(std::nullopt, name, "operator", expires_at, actor);
+    auto creating = keys.create(std::nullopt, name, Role::operator_, expires_at, actor);
     co_return co_await std::move(creating);
   };
   auto creating = asio::co_spawn(loop, create(), asio::use_future);

@@ -2,7 +2,6 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/field_text.hpp"
-#include "gateway/http/role.hpp"
 #include "registry/api_secret.hpp"
 
 namespace sandgate::http {
@@ -87,9 +86,7 @@ Caller KeyAuthenticator::caller_from(const KeyGrant* grant) const {
   const bool over = (grant->key.expires_at && now >= *grant->key.expires_at) ||
                     (grant->secret_valid_until && now >= *grant->secret_valid_until);
   if (over) throw unauthenticated("this API key has expired");
-  const auto role = role_from(grant->key.role);
-  if (!role) throw Error(ErrorCode::internal, "a key has an unknown role");
-  return {.role = *role,
+  return {.role = grant->key.role,
           .tenant = grant->key.tenant,
           .key_id = grant->key.id.value,
           .key_name = grant->key.name};

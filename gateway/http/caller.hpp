@@ -3,9 +3,11 @@
 #include <string>
 
 #include "gateway/core/ids.hpp"
-#include "gateway/http/role.hpp"
+#include "registry/role.hpp"
 
 namespace sandgate::http {
+
+using sandgate::Role;
 
 // An authenticated caller. `tenant` is empty only for an operator that acts for no tenant.
 struct Caller {

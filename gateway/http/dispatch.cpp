@@ -7,7 +7,6 @@
 #include "gateway/http/accept.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/revocation.hpp"
-#include "gateway/http/role.hpp"
 #include "gateway/http/target.hpp"
 
 namespace sandgate::http {
@@ -124,8 +123,9 @@ bool is_coded(const Headers& headers) {
 void check_role(const Caller& caller, const Route& route) {
   if (allows(caller.role, route.permission)) return;
   std::string able;
-  for (const auto& [role, name] : kRoleNames)
-    if (allows(role, route.permission)) able += (able.empty() ? "" : ", ") + std::string(name);
+  for (const std::string_view role : kRoleWords.all())
+    if (allows(*kRoleWords.find(role), route.permission))
+      able += (able.empty() ? "" : ", ") + std::string(role);
   throw Error(ErrorCode::forbidden, "a key of the role " + std::string(to_string(caller.role)) +
                                         " may not do that; these may: " + able);
 }

@@ -7,7 +7,7 @@
 
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
-#include "gateway/http/role.hpp"
+#include "registry/role.hpp"
 
 namespace sandgate::http {
 

@@ -58,7 +58,7 @@ struct Replica {
 };
 
 struct AuthenticationTest : testing::Test {
-  std::string new_secret(const char* role = "developer", std::optional<Time> end = std::nullopt) {
+  std::string new_secret(Role role = Role::developer, std::optional<Time> end = std::nullopt) {
     const NewApiKey made = run(here.keys.create(tenant, "k", role, end, kActor));
     last_key = made.key.id;
     return made.secret.reveal();
@@ -71,7 +71,7 @@ struct AuthenticationTest : testing::Test {
 };
 
 TEST_F(AuthenticationTest, KnowsKeysInBothSpellingsAndHeaders) {
-  const std::string secret = new_secret("billing");
+  const std::string secret = new_secret(Role::billing);
   const Caller caller = here.caller(secret);
   EXPECT_EQ(caller.role, Role::billing);
   EXPECT_EQ(caller.tenant, tenant);
@@ -127,7 +127,7 @@ TEST_F(AuthenticationTest, SuspensionReachesEveryReplica) {
 }
 
 TEST_F(AuthenticationTest, LooksAtExpiryAndGraceOnEveryUse) {
-  const std::string secret = new_secret("viewer", SystemClock().now() + 60s);
+  const std::string secret = new_secret(Role::viewer, SystemClock().now() + 60s);
   EXPECT_TRUE(here.accepts(secret));
   clock.ahead = 61s;
   EXPECT_FALSE(here.accepts(secret));
@@ -142,7 +142,7 @@ TEST_F(AuthenticationTest, LooksAtExpiryAndGraceOnEveryUse) {
 
 TEST_F(AuthenticationTest, OnlyAnOperatorActsForOthers) {
   const TenantId other = run(here.tenants.create("other", kActor)).id;
-  const std::string secret = new_secret("owner");
+  const std::string secret = new_secret(Role::owner);
   EXPECT_EQ(here.caller(secret, tenant.value.c_str()).tenant, tenant);
   EXPECT_EQ(here.refusal(secret, other.value.c_str()), ErrorCode::not_found);
   const std::string words = "an operator's words";

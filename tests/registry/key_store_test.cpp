@@ -34,12 +34,12 @@ TEST(ApiSecret, HasTwoSpellingsAndOneHash) {
 }
 
 TEST(MayGrant, NobodyHandsOutMoreThanHeHas) {
-  EXPECT_TRUE(may_grant("admin", "admin"));
-  EXPECT_TRUE(may_grant("admin", "billing"));
-  EXPECT_TRUE(may_grant("operator", "operator"));
-  EXPECT_FALSE(may_grant("admin", "owner"));
-  EXPECT_FALSE(may_grant("owner", "operator"));
-  EXPECT_FALSE(may_grant("developer", "billing"));
+  EXPECT_TRUE(may_grant(Role::admin, Role::admin));
+  EXPECT_TRUE(may_grant(Role::admin, Role::billing));
+  EXPECT_TRUE(may_grant(Role::operator_, Role::operator_));
+  EXPECT_FALSE(may_grant(Role::admin, Role::owner));
+  EXPECT_FALSE(may_grant(Role::owner, Role::operator_));
+  EXPECT_FALSE(may_grant(Role::developer, Role::billing));
 }
 
 TEST_F(KeyStoreTest, ATenantHasSoManyThatAreValid) {
@@ -50,17 +50,17 @@ TEST_F(KeyStoreTest, ATenantHasSoManyThatAreValid) {
         tenant.value, KeyStore::kMaxPerTenant);
   };
   run(database->run(fill));
-  const auto create = [this](std::optional<TenantId> owner, const char* role) {
+  const auto create = [this](std::optional<TenantId> owner, Role role) {
     return code_of(keys.create(owner, "k", role, std::nullopt, kActor));
   };
-  EXPECT_EQ(create(tenant, "viewer"), ErrorCode::quota_exceeded);
-  EXPECT_EQ(create(std::nullopt, "operator"), std::nullopt);
+  EXPECT_EQ(create(tenant, Role::viewer), ErrorCode::quota_exceeded);
+  EXPECT_EQ(create(std::nullopt, Role::operator_), std::nullopt);
   run(keys.revoke(KeyId{"ky" + std::string(23, '0') + "1"}, kActor));
-  EXPECT_EQ(create(tenant, "viewer"), std::nullopt);
+  EXPECT_EQ(create(tenant, Role::viewer), std::nullopt);
 }
 
 TEST_F(KeyStoreTest, AKeyHasSoManySecretsAtOnce) {
-  const KeyId id = run(keys.create(tenant, "k", "viewer", std::nullopt, kActor)).key.id;
+  const KeyId id = run(keys.create(tenant, "k", Role::viewer, std::nullopt, kActor)).key.id;
   for (int i = 1; i < KeyStore::kMaxSecrets; ++i) run(keys.rotate(id, 1h, kActor));
   EXPECT_EQ(code_of(keys.rotate(id, 1h, kActor)), ErrorCode::quota_exceeded);
   // Without a grace the older ones are over.
@@ -69,7 +69,7 @@ TEST_F(KeyStoreTest, AKeyHasSoManySecretsAtOnce) {
 }
 
 TEST_F(KeyStoreTest, StoresOnlyAHash) {
-  const NewApiKey made = run(keys.create(tenant, "ci", "developer", std::nullopt, kActor));
+  const NewApiKey made = run(keys.create(tenant, "ci", Role::developer, std::nullopt, kActor));
   EXPECT_EQ(find(made.secret)->key.tenant, tenant);
   EXPECT_FALSE(find(make_api_secret()));
   const std::string digits = made.secret.reveal().substr(3);
@@ -86,12 +86,12 @@ TEST_F(KeyStoreTest, StoresOnlyAHash) {
 }
 
 TEST_F(KeyStoreTest, NeedsATenantThatExists) {
-  EXPECT_EQ(code_of(keys.create(TenantId::make(), "ci", "viewer", std::nullopt, kActor)),
+  EXPECT_EQ(code_of(keys.create(TenantId::make(), "ci", Role::viewer, std::nullopt, kActor)),
             ErrorCode::not_found);
 }
 
 TEST_F(KeyStoreTest, RotationLeavesTheOldSecretItsGrace) {
-  const NewApiKey made = run(keys.create(tenant, "ci", "developer", std::nullopt, kActor));
+  const NewApiKey made = run(keys.create(tenant, "ci", Role::developer, std::nullopt, kActor));
   const NewApiKey second = run(keys.rotate(made.key.id, 1h, kActor));
   EXPECT_EQ(second.key.id, made.key.id);
   const auto left = *find(made.secret)->secret_valid_until - SystemClock().now();
@@ -110,8 +110,8 @@ TEST_F(KeyStoreTest, RotationLeavesTheOldSecretItsGrace) {
 
 TEST_F(KeyStoreTest, ListsInPages) {
   for (int i = 0; i < 3; ++i)
-    run(keys.create(tenant, std::to_string(i), "viewer", std::nullopt, kActor));
-  run(keys.create(std::nullopt, "op", "operator", std::nullopt, kActor));
+    run(keys.create(tenant, std::to_string(i), Role::viewer, std::nullopt, kActor));
+  run(keys.create(std::nullopt, "op", Role::operator_, std::nullopt, kActor));
   const auto first = run(keys.list(tenant, std::nullopt, 2));
   ASSERT_EQ(first.size(), 2u);
   const auto rest = run(keys.list(tenant, std::pair(first[1].created_at, first[1].id.value), 10));
@@ -121,7 +121,7 @@ TEST_F(KeyStoreTest, ListsInPages) {
 }
 
 TEST_F(KeyStoreTest, EveryChangeLeavesATrailThatCannotBeRewritten) {
-  const NewApiKey made = run(keys.create(tenant, "ci", "developer", std::nullopt, kActor));
+  const NewApiKey made = run(keys.create(tenant, "ci", Role::developer, std::nullopt, kActor));
   run(keys.revoke(made.key.id, kActor));
   const auto rows = run(database->run([&](pqxx::work& tx) {
     return read_audit(tx, {.tenant = tenant, .object = made.key.id.value});
@@ -138,7 +138,7 @@ TEST_F(KeyStoreTest, EveryChangeLeavesATrailThatCannotBeRewritten) {
 }
 
 TEST_F(KeyStoreTest, AChangeThatFailsLeavesNoTrail) {
-  EXPECT_EQ(code_of(keys.create(TenantId::make(), "ci", "viewer", std::nullopt, kActor)),
+  EXPECT_EQ(code_of(keys.create(TenantId::make(), "ci", Role::viewer, std::nullopt, kActor)),
             ErrorCode::not_found);
   const auto rows =
       run(database->run([](pqxx::work& tx) { return read_audit(tx, {.action = "key.create"}); }));
