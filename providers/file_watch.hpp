@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/words.hpp"
 #include "providers/file_type.hpp"
 
 namespace sandgate {
@@ -12,6 +13,11 @@ namespace sandgate {
 // `overflow` means that changes were lost.
 enum class FileChangeKind { create, write, remove, rename, overflow };
 
+inline constexpr Words kFileChangeKindWords({Word{FileChangeKind::create, "create"},
+                                             Word{FileChangeKind::write, "write"},
+                                             Word{FileChangeKind::remove, "remove"},
+                                             Word{FileChangeKind::rename, "rename"},
+                                             Word{FileChangeKind::overflow, "overflow"}});
 std::string_view to_string(FileChangeKind kind);
 std::optional<FileChangeKind> file_change_kind_from(std::string_view text);
 

@@ -1,31 +1,26 @@
 #include "gateway/core/error.hpp"
 
-#include <array>
+#include "gateway/core/words.hpp"
 
 namespace sandgate {
 namespace {
 
-struct Name {
-  ErrorCode code;
-  std::string_view text;
-};
-
-constexpr std::array kNames{
-    Name{ErrorCode::invalid, "invalid"},
-    Name{ErrorCode::unauthenticated, "unauthenticated"},
-    Name{ErrorCode::budget_exceeded, "budget_exceeded"},
-    Name{ErrorCode::forbidden, "forbidden"},
-    Name{ErrorCode::not_found, "not_found"},
-    Name{ErrorCode::conflict, "conflict"},
-    Name{ErrorCode::too_large, "too_large"},
-    Name{ErrorCode::unsupported, "unsupported"},
-    Name{ErrorCode::quota_exceeded, "quota_exceeded"},
-    Name{ErrorCode::rate_limited, "rate_limited"},
-    Name{ErrorCode::internal, "internal"},
-    Name{ErrorCode::no_capacity, "no_capacity"},
-    Name{ErrorCode::unavailable, "unavailable"},
-    Name{ErrorCode::timeout, "timeout"},
-};
+constexpr Words kCodeWords({
+    Word{ErrorCode::invalid, "invalid"},
+    Word{ErrorCode::unauthenticated, "unauthenticated"},
+    Word{ErrorCode::budget_exceeded, "budget_exceeded"},
+    Word{ErrorCode::forbidden, "forbidden"},
+    Word{ErrorCode::not_found, "not_found"},
+    Word{ErrorCode::conflict, "conflict"},
+    Word{ErrorCode::too_large, "too_large"},
+    Word{ErrorCode::unsupported, "unsupported"},
+    Word{ErrorCode::quota_exceeded, "quota_exceeded"},
+    Word{ErrorCode::rate_limited, "rate_limited"},
+    Word{ErrorCode::internal, "internal"},
+    Word{ErrorCode::no_capacity, "no_capacity"},
+    Word{ErrorCode::unavailable, "unavailable"},
+    Word{ErrorCode::timeout, "timeout"},
+});
 
 // Escapes NULs as JSON does, because an exception's text ends at the first NUL.
 std::string without_nul(std::string_view text) {
@@ -40,17 +35,9 @@ std::string without_nul(std::string_view text) {
 
 }  // namespace
 
-std::string_view to_string(ErrorCode code) {
-  for (const Name& name : kNames)
-    if (name.code == code) return name.text;
-  return "internal";
-}
+std::string_view to_string(ErrorCode code) { return kCodeWords.of(code); }
 
-std::optional<ErrorCode> error_code_from(std::string_view text) {
-  for (const Name& name : kNames)
-    if (name.text == text) return name.code;
-  return std::nullopt;
-}
+std::optional<ErrorCode> error_code_from(std::string_view text) { return kCodeWords.find(text); }
 
 Error Error::invalid(std::string path, std::string message) {
   const std::string detail = without_nul(path.empty() ? message : path + ": " + message);

@@ -6,10 +6,11 @@
 namespace sandgate {
 namespace {
 
-constexpr std::array kStates{
-    SandboxState::creating, SandboxState::running,  SandboxState::pausing, SandboxState::paused,
-    SandboxState::resuming, SandboxState::stopping, SandboxState::stopped, SandboxState::failed,
-};
+constexpr Words kStateWords(
+    {Word{SandboxState::creating, "creating"}, Word{SandboxState::running, "running"},
+     Word{SandboxState::pausing, "pausing"}, Word{SandboxState::paused, "paused"},
+     Word{SandboxState::resuming, "resuming"}, Word{SandboxState::stopping, "stopping"},
+     Word{SandboxState::stopped, "stopped"}, Word{SandboxState::failed, "failed"}});
 
 Json backend_json(const SandboxRecord& record) {
   if (record.deployment.empty()) return nullptr;
@@ -39,32 +40,10 @@ std::string end_of(const SandboxRecord& record) {
 
 }  // namespace
 
-std::string_view to_string(SandboxState state) {
-  switch (state) {
-    case SandboxState::creating:
-      return "creating";
-    case SandboxState::running:
-      return "running";
-    case SandboxState::pausing:
-      return "pausing";
-    case SandboxState::paused:
-      return "paused";
-    case SandboxState::resuming:
-      return "resuming";
-    case SandboxState::stopping:
-      return "stopping";
-    case SandboxState::stopped:
-      return "stopped";
-    case SandboxState::failed:
-      return "failed";
-  }
-  return "failed";
-}
+std::string_view to_string(SandboxState state) { return kStateWords.of(state); }
 
 std::optional<SandboxState> sandbox_state_from(std::string_view text) {
-  const auto found = std::find_if(kStates.begin(), kStates.end(),
-                                  [&](SandboxState state) { return to_string(state) == text; });
-  return found == kStates.end() ? std::nullopt : std::optional(*found);
+  return kStateWords.find(text);
 }
 
 bool is_ended(SandboxState state) {

@@ -10,12 +10,6 @@ constexpr size_t kMaxText = 64 * 1024;  // as an item of the agent
 constexpr int64_t kMaxMillis = int64_t{1} << 53;
 constexpr int64_t kMinMicros = -62'135'596'800'000'000, kMaxMicros = 253'402'300'800'000'000;
 
-std::optional<FileType> read_type(ObjectReader& reader) {
-  const auto word = reader.word("type", {"file", "directory", "symlink", "other"});
-  if (!word) return std::nullopt;
-  return file_type_from(*word);
-}
-
 ProcessExit read_exit(const Json& document, Problems& problems) {
   ObjectReader reader(document, problems);
   for (const char* member : {"exit_code", "signal", "timed_out", "duration_ms"})
@@ -44,7 +38,7 @@ FileEntry to_file_entry(const Json& document) {
     FileEntry entry;
     entry.name = reader.text("name", {.min = 1, .max = kMaxText}).value_or("");
     entry.path = reader.text("path", {.min = 1, .max = kMaxText}).value_or("");
-    entry.type = read_type(reader).value_or(FileType::other);
+    entry.type = reader.word("type", kFileTypeWords).value_or(FileType::other);
     entry.size = static_cast<uint64_t>(reader.integer("size", 0, INT64_MAX).value_or(0));
     entry.mode = static_cast<uint32_t>(reader.integer("mode", 0, 07777).value_or(0));
     entry.modified_at = read_time(reader, "modified_at");
@@ -90,16 +84,16 @@ FileChange to_file_change(const Json& document) {
     Problems problems;
     ObjectReader reader(document, problems);
     FileChange change;
-    const auto kind = reader.word("kind", {"create", "write", "remove", "rename", "overflow"});
+    const auto kind = reader.word("kind", kFileChangeKindWords);
     change.path = reader.text("path", {.max = kMaxText}).value_or("");
     change.from = reader.text("from", {.max = kMaxText}).value_or("");
     // Agents of earlier releases tell no type.
     const bool directory = reader.boolean("directory").value_or(false);
-    change.type = read_type(reader).value_or(directory ? FileType::directory : FileType::file);
+    change.type = reader.word("type", kFileTypeWords)
+                      .value_or(directory ? FileType::directory : FileType::file);
     problems.throw_if_any();
-    const auto named = file_change_kind_from(kind.value_or(""));
-    if (!named) throw Error(ErrorCode::invalid, "a change without a kind");
-    change.kind = *named;
+    if (!kind) throw Error(ErrorCode::invalid, "a change without a kind");
+    change.kind = *kind;
     return change;
   });
 }
