@@ -19,34 +19,34 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
 void tighten_resources(ObjectReader& reader, Problems& problems, Profile& profile) {
   const auto asked = read_resource_fields(reader, problems);
   if (!asked) return;
-  const Resources wanted = asked->over(profile.resources), most = most_resources(profile);
+  const Resources wanted = asked->over(profile.resources), max = max_resources(profile);
   const auto within = [&](int64_t value, int64_t limit, const char* name) {
     if (value > limit)
       problems.add(reader.path_of("resources") + "/" + name,
                    std::string(kBeyond) + " (" + std::to_string(limit) + ")");
   };
-  if (wanted.milli_vcpu > most.milli_vcpu)
+  if (wanted.milli_vcpu > max.milli_vcpu)
     problems.add(reader.path_of("resources") + "/vcpu",
-                 std::string(kBeyond) + " (" + vcpu_json(most.milli_vcpu).dump() + ")");
-  within(wanted.memory_mib, most.memory_mib, "memory_mib");
-  within(wanted.disk_gib, most.disk_gib, "disk_gib");
-  within(wanted.processes, most.processes, "processes");
+                 std::string(kBeyond) + " (" + vcpu_json(max.milli_vcpu).dump() + ")");
+  within(wanted.memory_mib, max.memory_mib, "memory_mib");
+  within(wanted.disk_gib, max.disk_gib, "disk_gib");
+  within(wanted.processes, max.processes, "processes");
   profile.resources = wanted;
 }
 
 void tighten_life(ObjectReader& reader, Profile& profile) {
   if (const auto ttl = reader.integer("ttl_seconds", 1, kMaxSeconds)) {
-    const int64_t most = most_ttl(profile).count();
-    if (*ttl > most)
-      reader.problem("ttl_seconds", std::string(kBeyond) + " (" + std::to_string(most) + ")");
+    const int64_t max = max_ttl(profile).count();
+    if (*ttl > max)
+      reader.problem("ttl_seconds", std::string(kBeyond) + " (" + std::to_string(max) + ")");
     profile.ttl_seconds = *ttl;
-    profile.limits.max_ttl_seconds = most;  // for extend(): may be longer than the first TTL
+    profile.limits.max_ttl_seconds = max;  // for extend(): may be longer than the first TTL
   }
   if (const auto idle = reader.integer("idle_timeout_seconds", 0, kMaxSeconds)) {
-    const int64_t most = profile.idle_timeout_seconds;
-    if (most != 0 && (*idle == 0 || *idle > most))
+    const int64_t max = profile.idle_timeout_seconds;
+    if (max != 0 && (*idle == 0 || *idle > max))
       reader.problem("idle_timeout_seconds",
-                     std::string(kBeyond) + " (" + std::to_string(most) + ")");
+                     std::string(kBeyond) + " (" + std::to_string(max) + ")");
     profile.idle_timeout_seconds = *idle;
   }
 }
@@ -145,9 +145,9 @@ void tighten_placement(ObjectReader& parent, Problems& problems, PlacementPolicy
     placement.regions = {*region};
   }
   if (const auto price = read_price(reader, "max_cost_per_hour")) {
-    const auto& most = placement.max_cost_per_hour;
-    if (most && compare_decimals(*price, *most) > 0)
-      reader.problem("max_cost_per_hour", std::string(kBeyond) + " (" + *most + ")");
+    const auto& max_cost = placement.max_cost_per_hour;
+    if (max_cost && compare_decimals(*price, *max_cost) > 0)
+      reader.problem("max_cost_per_hour", std::string(kBeyond) + " (" + *max_cost + ")");
     placement.max_cost_per_hour = *price;
   }
   reader.finish();

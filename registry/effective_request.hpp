@@ -22,7 +22,7 @@ struct EffectiveRequest {
 // Applies the body of POST /v1/sandboxes to a profile. Pure. The body may only restrict the
 // profile; anything else, unknown fields included, throws one Error(invalid) that lists all
 // problems with their paths:
-//  - resources up to most_resources(), ttl_seconds up to most_ttl();
+//  - resources up to max_resources(), ttl_seconds up to max_ttl();
 //  - idle_timeout_seconds at most the profile's (0, no timeout, only if the profile has none);
 //  - isolation the same or stronger; persistence the same or less;
 //  - image: only the profile's own (another image needs another profile);

@@ -58,7 +58,7 @@ std::string_view to_string(Workspace workspace) { return kWorkspaceWords.of(work
 std::string_view to_string(Scope scope) { return kScopeWords.of(scope); }
 std::string_view to_string(Strategy strategy) { return kStrategyWords.of(strategy); }
 
-Resources most_resources(const Profile& profile) {
+Resources max_resources(const Profile& profile) {
   const auto& [own, limits] = std::tie(profile.resources, profile.limits);
   return {.milli_vcpu = limits.max_milli_vcpu.value_or(own.milli_vcpu),
           .memory_mib = limits.max_memory_mib.value_or(own.memory_mib),
@@ -66,7 +66,7 @@ Resources most_resources(const Profile& profile) {
           .processes = limits.max_processes.value_or(own.processes)};
 }
 
-std::chrono::seconds most_ttl(const Profile& profile) {
+std::chrono::seconds max_ttl(const Profile& profile) {
   return std::chrono::seconds(profile.limits.max_ttl_seconds.value_or(profile.ttl_seconds));
 }
 

@@ -93,8 +93,8 @@ struct Profile {
 };
 
 // The upper limits for a create of this profile.
-Resources most_resources(const Profile& profile);
-std::chrono::seconds most_ttl(const Profile& profile);
+Resources max_resources(const Profile& profile);
+std::chrono::seconds max_ttl(const Profile& profile);
 
 // The whole document with every default written out and absent limits as null. Equal profiles give
 // equal documents, and parse_profile() reads it back to the same value.

@@ -10,9 +10,9 @@ void check_quota(pqxx::work& tx, const Quota& quota, const std::string& owner) {
   run_prepared(tx, "SELECT pg_advisory_xact_lock(hashtextextended($1, 0))",
                quota.things + ("/" + owner));
   const auto count = run_prepared(tx, quota.count, owner).front()[0].as<int64_t>();
-  if (count >= quota.most)
+  if (count >= quota.max)
     throw Error(ErrorCode::quota_exceeded,
-                "at most " + std::to_string(quota.most) + " " + quota.things);
+                "at most " + std::to_string(quota.max) + " " + quota.things);
 }
 
 }  // namespace sandgate

@@ -10,10 +10,10 @@ namespace sandgate {
 struct Quota {
   const char* things;  // "secrets"
   const char* count;  // SQL that counts those of the owner $1
-  int64_t most;
+  int64_t max;
 };
 
-// Throws Error(quota_exceeded) when the owner has `most` already. Holds a lock until the
+// Throws Error(quota_exceeded) when the owner has `max` already. Holds a lock until the
 // transaction ends, so that no other check for the owner passes meanwhile.
 void check_quota(pqxx::work& tx, const Quota& quota, const std::string& owner);
 

@@ -103,17 +103,17 @@ class Examination {
   }
 
   void sizes() {
-    const DescriptorLimits& most = offered_.limits;
+    const DescriptorLimits& limits = offered_.limits;
     const Resources& asked = required_.resources;
-    if (most.max_milli_vcpu > 0 && asked.milli_vcpu > most.max_milli_vcpu)
+    if (limits.max_milli_vcpu > 0 && asked.milli_vcpu > limits.max_milli_vcpu)
       reject("resources_above_limit:vcpu");
-    if (most.max_memory_mib > 0 && asked.memory_mib > most.max_memory_mib)
+    if (limits.max_memory_mib > 0 && asked.memory_mib > limits.max_memory_mib)
       reject("resources_above_limit:memory_mib");
-    if (most.max_disk_gib > 0 && asked.disk_gib > most.max_disk_gib)
+    if (limits.max_disk_gib > 0 && asked.disk_gib > limits.max_disk_gib)
       reject("resources_above_limit:disk_gib");
-    if (most.max_ttl_seconds > 0 && required_.ttl_seconds > most.max_ttl_seconds)
+    if (limits.max_ttl_seconds > 0 && required_.ttl_seconds > limits.max_ttl_seconds)
       reject("ttl_above_limit");
-    else if (most.max_ttl_seconds > 0 &&
+    else if (limits.max_ttl_seconds > 0 &&
              required_.ttl_seconds > longest_ttl(offered_, required_.on_expiry))
       reject("ttl_above_limit:pause");
   }
@@ -133,12 +133,12 @@ class Examination {
   }
 
   void price() {
-    const auto& most = required_.placement.max_cost_per_hour;
+    const auto& max_cost = required_.placement.max_cost_per_hour;
     const bool known = candidate_.price_per_hour.has_value();
     const bool comparable = known && !candidate_.price_is_partial;
-    if ((!known && candidate_.price_required) || (!comparable && most)) reject("price_unknown");
-    if (comparable && most &&
-        *candidate_.price_per_hour > Decimal::parse(*most).value_or(Decimal()))
+    if ((!known && candidate_.price_required) || (!comparable && max_cost)) reject("price_unknown");
+    if (comparable && max_cost &&
+        *candidate_.price_per_hour > Decimal::parse(*max_cost).value_or(Decimal()))
       reject("price_above_limit");
   }
 

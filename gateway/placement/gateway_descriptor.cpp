@@ -21,22 +21,22 @@ void narrow(Descriptor& all, const Descriptor& one) {
   all.controls = common(all.controls, one.controls);
   std::erase_if(all.verbs, [&](const auto& verb) { return !one.can(verb.first); });
   for (auto& [verb, keeps] : all.verbs) keeps = std::min(keeps, one.verbs.at(verb));
-  DescriptorLimits& most = all.limits;
-  most.max_milli_vcpu = tighter(most.max_milli_vcpu, one.limits.max_milli_vcpu);
-  most.max_memory_mib = tighter(most.max_memory_mib, one.limits.max_memory_mib);
-  most.max_disk_gib = tighter(most.max_disk_gib, one.limits.max_disk_gib);
-  most.max_ttl_seconds = tighter(most.max_ttl_seconds, one.limits.max_ttl_seconds);
+  DescriptorLimits& limits = all.limits;
+  limits.max_milli_vcpu = tighter(limits.max_milli_vcpu, one.limits.max_milli_vcpu);
+  limits.max_memory_mib = tighter(limits.max_memory_mib, one.limits.max_memory_mib);
+  limits.max_disk_gib = tighter(limits.max_disk_gib, one.limits.max_disk_gib);
+  limits.max_ttl_seconds = tighter(limits.max_ttl_seconds, one.limits.max_ttl_seconds);
   for (const std::string& region : one.regions)
     if (std::find(all.regions.begin(), all.regions.end(), region) == all.regions.end())
       all.regions.push_back(region);
 }
 
 void restrict_to(Descriptor& all, const Profile& profile) {
-  const Resources most = most_resources(profile);
-  all.limits.max_milli_vcpu = tighter(all.limits.max_milli_vcpu, most.milli_vcpu);
-  all.limits.max_memory_mib = tighter(all.limits.max_memory_mib, most.memory_mib);
-  all.limits.max_disk_gib = tighter(all.limits.max_disk_gib, most.disk_gib);
-  all.limits.max_ttl_seconds = tighter(all.limits.max_ttl_seconds, most_ttl(profile).count());
+  const Resources max = max_resources(profile);
+  all.limits.max_milli_vcpu = tighter(all.limits.max_milli_vcpu, max.milli_vcpu);
+  all.limits.max_memory_mib = tighter(all.limits.max_memory_mib, max.memory_mib);
+  all.limits.max_disk_gib = tighter(all.limits.max_disk_gib, max.disk_gib);
+  all.limits.max_ttl_seconds = tighter(all.limits.max_ttl_seconds, max_ttl(profile).count());
   if (!profile.allow_root) all.controls.erase(Control::allow_root);
   if (!profile.allow_debug) all.controls.erase(Control::allow_debug);
   all.controls.erase(Control::host_workspace);

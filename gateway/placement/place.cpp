@@ -45,14 +45,14 @@ std::vector<std::string> planned(const Decision& decision) {
 
 std::chrono::seconds backend_ttl(std::chrono::seconds ttl, const Descriptor& descriptor) {
   const auto wanted = ttl + kBackendGrace;
-  const std::chrono::seconds most(descriptor.limits.max_ttl_seconds);
-  return most.count() > 0 ? std::min(wanted, std::max(most, ttl)) : wanted;
+  const std::chrono::seconds max_ttl(descriptor.limits.max_ttl_seconds);
+  return max_ttl.count() > 0 ? std::min(wanted, std::max(max_ttl, ttl)) : wanted;
 }
 
 int64_t longest_ttl(const Descriptor& descriptor, EndAction on_expiry) {
-  const int64_t most = descriptor.limits.max_ttl_seconds;
-  if (most == 0 || on_expiry == EndAction::kill) return most;
-  return std::max<int64_t>(1, most - kBackendGrace.count());
+  const int64_t max_ttl = descriptor.limits.max_ttl_seconds;
+  if (max_ttl == 0 || on_expiry == EndAction::kill) return max_ttl;
+  return std::max<int64_t>(1, max_ttl - kBackendGrace.count());
 }
 
 }  // namespace sandgate

@@ -33,7 +33,7 @@ SandboxRecord intention(const CreateOrder& order, const Decision& decision) {
   record.resources = profile.resources;
   record.metadata = order.request.metadata;
   record.ttl_seconds = profile.ttl_seconds;
-  record.max_ttl_seconds = most_ttl(profile).count();
+  record.max_ttl_seconds = max_ttl(profile).count();
   record.on_expiry = profile.on_expiry;
   record.idle_timeout_seconds = profile.idle_timeout_seconds;
   record.on_idle = profile.on_idle;

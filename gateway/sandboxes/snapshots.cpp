@@ -327,7 +327,7 @@ void apply_snapshot(CreateOrder& order, const SnapshotRecord& snapshot,
   if (asked && given(*asked) != given(snapshot.disk_gib))
     throw Error::invalid("/resources/disk_gib",
                          "must be the snapshot's: " + std::to_string(snapshot.disk_gib));
-  if (snapshot.disk_gib > given(most_resources(profile).disk_gib))
+  if (snapshot.disk_gib > given(max_resources(profile).disk_gib))
     throw Error::invalid("/snapshot", "its disk is larger than the profile allows");
   profile.resources.disk_gib = snapshot.disk_gib;
   order.request.snapshot = snapshot.id;

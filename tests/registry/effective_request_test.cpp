@@ -51,7 +51,7 @@ TEST(Merge, AShorterTimeToLiveMayBeExtendedAsFarAsTheProfiles) {
     profile.limits.max_ttl_seconds = limit;
     const Profile merged = merge(profile, parse_json(R"({"ttl_seconds":200})")).profile;
     EXPECT_EQ(merged.ttl_seconds, 200);
-    EXPECT_EQ(most_ttl(merged).count(), limit.value_or(300));
+    EXPECT_EQ(max_ttl(merged).count(), limit.value_or(300));
   }
 }
 

@@ -63,9 +63,9 @@ TEST(ParseProfile, ReadsTheWholeDocument) {
   EXPECT_EQ(profile.requires_verbs, (std::set{Verb::files, Verb::pty, Verb::ports}));
   EXPECT_EQ(profile.placement.order, (std::vector<std::string>{"local", "main"}));
   EXPECT_EQ(profile.placement.max_cost_per_hour, "0.20");
-  EXPECT_EQ(most_resources(profile).memory_mib, 4096);
-  EXPECT_EQ(most_resources(profile).disk_gib, 2);
-  EXPECT_EQ(most_ttl(profile), std::chrono::seconds(3600));
+  EXPECT_EQ(max_resources(profile).memory_mib, 4096);
+  EXPECT_EQ(max_resources(profile).disk_gib, 2);
+  EXPECT_EQ(max_ttl(profile), std::chrono::seconds(3600));
 }
 
 TEST(ParseProfile, NeedsOnlyAName) {

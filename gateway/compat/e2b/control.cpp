@@ -91,8 +91,8 @@ Task<http::Response> Control::create(http::Request& request) {
   const int64_t usual = is_new(request) ? kTimeout : kOldTimeout;
   const auto fit = [&](const Profile& profile, Json& body) {
     check_profile_allows(profile, create);
-    const int64_t most = most_ttl(profile).count();
-    body["ttl_seconds"] = create.timeout.value_or(std::min(usual, most));
+    const int64_t max = max_ttl(profile).count();
+    body["ttl_seconds"] = create.timeout.value_or(std::min(usual, max));
   };
   auto creating = parts_.sandboxes.create_fitted(inner, fit);
   const http::Response made = co_await std::move(creating);
