@@ -45,13 +45,13 @@ Decimal first_hour(const PlannedSpending& planned, const Decimal& charge_per_hou
 Reservation reservation_of(const PlannedSpending& planned) {
   const Money rate = planned.charge_per_hour.value_or(Money());
   const Decimal time = first_hour(planned, rate.amount);
-  const RunCharge most = planned.most.value_or(RunCharge{time, time});
+  const RunCharge max = planned.max_charge.value_or(RunCharge{time, time});
   return {.sandbox = planned.sandbox.value,
           .tenant = planned.tenant.value,
           .currency = rate.currency,
           .charge_per_hour = rate.amount,
-          .held = most.charge,
-          .ahead = most.by_time - most.charge,
+          .held = max.charge,
+          .ahead = max.by_time - max.charge,
           .subject = planned.subject};
 }
 
@@ -70,10 +70,10 @@ bool take_rate(Reservation& reservation, const std::optional<Money>& charge) {
   return true;
 }
 
-// The target of a reservation: `most`, which pays for the sandbox's time from `from` on.
+// What a reservation is to become: `target`, which pays for the sandbox's time from `from` on.
 struct Change {
   const PlannedSpending& planned;
-  RunCharge most;
+  RunCharge target;
   Time at, from;
   Decimal uncounted;  // the part of it that pays for processor time before `from`
   std::shared_ptr<const PriceSnapshot> prices;  // null: by the reservation's rate alone
@@ -89,7 +89,7 @@ struct Change {
 
 Change by_rate(const Reservation& reservation, const PlannedSpending& planned, Time at) {
   const Decimal time = first_hour(planned, reservation.charge_per_hour);
-  return {.planned = planned, .most = {time, time}, .at = at, .from = at};
+  return {.planned = planned, .target = {time, time}, .at = at, .from = at};
 }
 
 // What the planned time of a metered sandbox will be charged beyond what is booked.
@@ -109,7 +109,7 @@ Change by_meter(pqxx::work& tx, std::shared_ptr<const PriceSnapshot> prices,
   Change change = by_rate(reservation, planned, at);
   const auto row = read_metered(tx, planned.sandbox);
   if (!row) return change;
-  change.most = rest_of(*row, *prices, planned, at, reservation.currency);
+  change.target = rest_of(*row, *prices, planned, at, reservation.currency);
   change.from = row->life.boundary;
   const Money uncounted = uncounted_time(*prices, *row);
   if (uncounted.currency == reservation.currency) change.uncounted = uncounted.amount;
@@ -122,10 +122,10 @@ Change by_meter(pqxx::work& tx, std::shared_ptr<const PriceSnapshot> prices,
 void set_held(pqxx::work& tx, const std::vector<Budget>& budgets, std::vector<Reservation>& one,
               const Change& change) {
   Reservation& reservation = one[0];
-  Decimal more = change.most.charge - reservation.held;
+  Decimal more = change.target.charge - reservation.held;
   if (!more.is_negative()) more = std::min(more, available(budgets, reservation).value_or(more));
   reservation.held += more;
-  reservation.ahead = change.most.by_time - change.most.charge;
+  reservation.ahead = change.target.by_time - change.target.charge;
   const auto whole = covered_time(change.planned, reservation.charge_per_hour);
   reservation.covered_until = std::min(change.lasts(reservation), change.at + whole);
   reservation.ends_at = change.at + change.planned.ttl;
@@ -190,10 +190,10 @@ void Budgets::resume(pqxx::work& tx, PlannedSpending planned) {
     const auto rating = books_.lock(tx, clock_);
     const auto row = read_metered(tx, planned.sandbox);
     if (row)
-      planned.most = rest_of(*row, *rating.prices, planned, rating.now,
-                             planned.charge_per_hour->currency, /*resumes_at=*/rating.now);
+      planned.max_charge = rest_of(*row, *rating.prices, planned, rating.now,
+                                   planned.charge_per_hour->currency, /*resumes_at=*/rating.now);
     // As for a create: a run that costs nothing has no currency of its own.
-    if (row && planned.charge_per_hour->amount.is_zero() && planned.most->charge.is_zero())
+    if (row && planned.charge_per_hour->amount.is_zero() && planned.max_charge->charge.is_zero())
       planned.other_currencies =
           other_currencies(*rating.prices, row->life.scope(), rating.now, "");
   }
@@ -214,7 +214,7 @@ bool Budgets::reserve_from_budgets(pqxx::work& tx, const PlannedSpending& planne
 }
 
 void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
-  if (planned.charge_per_hour && planned.most) {
+  if (planned.charge_per_hour && planned.max_charge) {
     const Reservation same = reservation_of(planned);
     const auto whole = covered_time(planned, same.charge_per_hour);
     const auto covers = std::min(lasts(same.paid(), same.charge_per_hour), whole);
@@ -224,15 +224,17 @@ void Budgets::adjust(pqxx::work& tx, const PlannedSpending& planned) {
   if (budgets.empty()) return;
   auto found = lock_reservations(tx, {planned.sandbox.value});
   if (found.empty()) return;
-  const bool same = take_rate(found[0], planned.charge_per_hour);
+  const bool fits = take_rate(found[0], planned.charge_per_hour);
   // A rate of zero fits every currency, but what is left of the run is known in the rate's own
   // only.
-  const bool has_rest = same && planned.charge_per_hour->currency == found[0].currency;
-  const Change change = same && planned.most ? Change{planned, *planned.most, at, at}
-                        : has_rest
-                            ? by_meter(tx, books_.lock(tx, clock_).prices, found[0], planned, at)
-                            : by_rate(found[0], planned, at);
-  set_held(tx, budgets, found, change);
+  const bool has_rest = fits && planned.charge_per_hour->currency == found[0].currency;
+  if (fits && planned.max_charge)
+    set_held(tx, budgets, found, {planned, *planned.max_charge, at, at});
+  else if (has_rest)
+    set_held(tx, budgets, found,
+             by_meter(tx, books_.lock(tx, clock_).prices, found[0], planned, at));
+  else
+    set_held(tx, budgets, found, by_rate(found[0], planned, at));
 }
 
 void Budgets::extend_reservation(pqxx::work& tx, const PlannedSpending& planned) {
@@ -245,7 +247,7 @@ void Budgets::extend_reservation(pqxx::work& tx, const PlannedSpending& planned)
   if (found.empty()) return;
   take_rate(found[0], planned.charge_per_hour);
   const Change change = by_meter(tx, prices, found[0], planned, at);
-  const Decimal more = change.most.charge - found[0].held;
+  const Decimal more = change.target.charge - found[0].held;
   for (const Budget& budget : budgets)
     if (pays_for(budget, found[0]) && more > std::max(budget.remaining(), Decimal()))
       throw exceeded(budget, {more, found[0].currency});

@@ -19,7 +19,7 @@ struct PlannedSpending {
   BudgetSubject subject;  // used by reserve() and resume()
   // The highest charge, in that currency. Empty: of a metered sandbox what is not booked yet and
   // its planned time, else by the rate. Used by reserve() and adjust().
-  std::optional<RunCharge> most;
+  std::optional<RunCharge> max_charge;
   std::set<std::string> other_currencies;  // that may be charged as well; used as `subject` is
   bool is_crowded = false;  // reserve() meets others of the tenant; see there
   std::optional<int64_t> generation;  // of the prices behind the above; used by reserve()

@@ -8,7 +8,7 @@ PlannedSpending BudgetGuard::planned(const SandboxRecord& sandbox, const Planned
           .charge_per_hour = charge.per_hour,
           .ttl = std::chrono::seconds(sandbox.ttl_seconds),
           .subject = {sandbox.profile, sandbox.key, sandbox.metadata},
-          .most = charge.most,
+          .max_charge = charge.max_charge,
           .other_currencies = charge.other_currencies,
           .is_crowded = charge.is_crowded,
           .generation = charge.generation};
@@ -41,9 +41,9 @@ PlannedSpending BudgetGuard::from_now(const SandboxRecord& sandbox) const {
 }
 
 void BudgetGuard::adjust(pqxx::work& tx, const SandboxRecord& sandbox,
-                         const std::optional<RunCharge>& most) {
+                         const std::optional<RunCharge>& max_charge) {
   PlannedSpending planned = from_now(sandbox);
-  planned.most = most;
+  planned.max_charge = max_charge;
   budgets_.adjust(tx, planned);
 }
 

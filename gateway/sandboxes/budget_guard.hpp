@@ -12,7 +12,7 @@ class BudgetGuard : public SpendGuard {
   bool reserve(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
   void resume(pqxx::work& tx, const SandboxRecord& sandbox, const PlannedCharge& charge) override;
   void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
-              const std::optional<RunCharge>& most) override;
+              const std::optional<RunCharge>& max_charge) override;
   void extend(pqxx::work& tx, const SandboxRecord& sandbox) override;
   void release(pqxx::work& tx, const SandboxId& id, const Money& keep) override;
 

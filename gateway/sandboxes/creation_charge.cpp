@@ -12,8 +12,8 @@ namespace {
 constexpr std::chrono::minutes kUntilRunning{2};
 
 // The run begins, and is rated, somewhat later than its cost is reserved.
-RunCharge most_charged(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
-                       int64_t ttl_seconds, Time at, const std::string& currency) {
+RunCharge max_charge_of(const PriceSnapshot& prices, const PriceScope& scope, const Resources& size,
+                        int64_t ttl_seconds, Time at, const std::string& currency) {
   return estimate_new_run(prices, scope, size, at, kUntilRunning, std::chrono::seconds(ttl_seconds),
                           currency);
 }
@@ -28,13 +28,13 @@ void count_in(PlannedCharge& highest, const PriceSnapshot& prices, const PriceSc
               const Resources& size, int64_t ttl_seconds, Time at) {
   auto charge = charge_per_hour(prices, scope, size, at);
   if (!charge) return;
-  const RunCharge most = most_charged(prices, scope, size, ttl_seconds, at, charge->currency);
+  const RunCharge run = max_charge_of(prices, scope, size, ttl_seconds, at, charge->currency);
   // A free run has no currency of its own, so all currencies it may be charged in are others.
-  const bool is_free = charge->amount.is_zero() && most.charge.is_zero();
+  const bool is_free = charge->amount.is_zero() && run.charge.is_zero();
   const std::string currency = is_free ? std::string() : charge->currency;
   highest.other_currencies.merge(other_currencies(prices, scope, at, currency));
   if (is_free) return;
-  if (!highest.most || most.charge > highest.most->charge) highest.most = most;
+  if (!highest.max_charge || run.charge > highest.max_charge->charge) highest.max_charge = run;
   if (highest.per_hour && highest.per_hour->currency != charge->currency)
     highest.other_currencies.insert({highest.per_hour->currency, charge->currency});
   if (!highest.per_hour || charge->amount > highest.per_hour->amount)
@@ -46,7 +46,7 @@ bool is_dearer(const Money& left, const PriceSnapshot& prices, const PriceScope&
                const Resources& size, int64_t ttl_seconds, Time at) {
   const auto charge = charge_per_hour(prices, scope, size, at);
   if (!charge || charge->currency != left.currency) return false;
-  return most_charged(prices, scope, size, ttl_seconds, at, left.currency).charge > left.amount;
+  return max_charge_of(prices, scope, size, ttl_seconds, at, left.currency).charge > left.amount;
 }
 
 }  // namespace
@@ -95,8 +95,8 @@ bool reject_unaffordable(const LifecycleParts& parts, Decision& decision,
 
 RunCharge start_charge(const LifecycleParts& parts, const SandboxRecord& placed) {
   const PriceScope scope = price_scope_of(parts.deployments, placed);
-  return most_charged(*parts.prices.snapshot(), scope, placed.resources, placed.ttl_seconds,
-                      parts.clock.now(), placed.currency);
+  return max_charge_of(*parts.prices.snapshot(), scope, placed.resources, placed.ttl_seconds,
+                       parts.clock.now(), placed.currency);
 }
 
 }  // namespace sandgate

@@ -12,7 +12,7 @@ namespace sandgate {
 // The expected charge of a sandbox.
 struct PlannedCharge {
   std::optional<Money> per_hour;  // empty: price unknown
-  std::optional<RunCharge> most;  // maximum of a new run, in that currency
+  std::optional<RunCharge> max_charge;  // of a new run, in that currency
   std::set<std::string> other_currencies;  // of further charges
   bool is_crowded = false;  // of a create: others of the tenant are under way
   std::optional<int64_t> generation;  // of the prices that tell this; of a create
@@ -32,10 +32,10 @@ class SpendGuard {
   // is left, or all of it; see begins_anew(). Throws Error(budget_exceeded).
   virtual void resume(pqxx::work& tx, const SandboxRecord& sandbox,
                       const PlannedCharge& charge) = 0;
-  // After placement, with `most`, when the real price is known; and after a pause, or when a resume
-  // gave it more time than was reserved for.
+  // After placement, with `max_charge`, when the real price is known; and after a pause, or when a
+  // resume gave it more time than was reserved for.
   virtual void adjust(pqxx::work& tx, const SandboxRecord& sandbox,
-                      const std::optional<RunCharge>& most) = 0;
+                      const std::optional<RunCharge>& max_charge) = 0;
   // After the expiry was moved. Throws Error(budget_exceeded).
   virtual void extend(pqxx::work& tx, const SandboxRecord& sandbox) = 0;
   // After the end, or a failed create: releases the rest of what is reserved, but for `keep`, which

@@ -67,7 +67,7 @@ class ReservationEstimateTest : public test::BudgetFixture {
                                  .resources = kOne};
     PlannedSpending planned{tenant, sandbox.id,
                             charge_per_hour(prices, scope_of(provider), kOne, clock.now()), ttl};
-    planned.most =
+    planned.max_charge =
         estimate_new_run(prices, scope_of(provider), kOne, clock.now(), 120s, ttl, "USD");
     run(database->run([&](pqxx::work& tx) {
       budgets.reserve(tx, planned);
