@@ -4,33 +4,37 @@ namespace sandgate {
 namespace {
 
 // The currency of usage that no book prices: an amount of zero needs one too.
-constexpr std::string_view kUnpriced = "USD";
+constexpr std::string_view kUnpricedCurrency = "USD";
 
 Decimal with_markup(const Decimal& cost, const Decimal& percent) {
-  return cost + cost * percent * Decimal(Decimal::Integer(1), 2);
+  static const Decimal kOnePercent(Decimal::Integer(1), 2);
+  return cost + cost * percent * kOnePercent;
 }
 
-// How a meter is charged: by its charge entry, else by its cost entry with a markup.
-struct ChargeTerms {
-  const PriceTerms* terms = nullptr;
+// How a meter is charged: by its charge entry, else by its cost entry with a markup. Points into
+// the snapshot.
+struct MeterCharge {
+  const PriceTerms& terms;
   std::string currency;
-  const Decimal* markup = nullptr;
+  const Decimal* markup_percent = nullptr;  // null: none
 
+  // At the unit price, without minimum, rounding and included quantity.
   Money of(const Decimal& quantity) const {
-    const Decimal amount = terms->unit_price * quantity;
-    return {markup ? with_markup(amount, *markup) : amount, currency};
+    const Decimal amount = terms.unit_price * quantity;
+    return {markup_percent ? with_markup(amount, *markup_percent) : amount, currency};
   }
 };
 
-std::optional<ChargeTerms> charge_terms(const PriceSnapshot& prices, const PriceScope& scope,
+// Empty when the meter has no price.
+std::optional<MeterCharge> meter_charge(const PriceSnapshot& prices, const PriceScope& scope,
                                         MeterKind meter, Time at) {
   const auto cost = prices.cost(scope, meter, at);
-  const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpriced, at);
+  const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpricedCurrency, at);
   if (charge.price)
-    return ChargeTerms{&charge.price->entry->terms, std::string(charge.price->currency)};
+    return MeterCharge{charge.price->entry->terms, std::string(charge.price->currency)};
   if (!cost) return std::nullopt;
-  return ChargeTerms{&cost->entry->terms, std::string(cost->currency),
-                     charge.markup ? &*charge.markup->percent : nullptr};
+  return MeterCharge{cost->entry->terms, std::string(cost->currency),
+                     charge.markup ? charge.markup->percent : nullptr};
 }
 
 }  // namespace
@@ -52,19 +56,19 @@ Decimal price_of(const PriceTerms& terms, const Decimal& before, const Decimal& 
 Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter, Time at,
            const Decimal& before, const Decimal& quantity) {
   Rated rated;
-  rated.cost.currency = kUnpriced;
-  const auto cost = prices.cost(scope, meter, at);
-  if (cost) {
-    rated.by_unit = cost->entry->terms.unit_price * quantity;
-    rated.cost = {price_of(cost->entry->terms, before, quantity), std::string(cost->currency)};
+  rated.cost.currency = kUnpricedCurrency;
+  if (const auto cost = prices.cost(scope, meter, at)) {
+    const PriceTerms& terms = cost->entry->terms;
+    rated.by_unit = terms.unit_price * quantity;
+    rated.cost = {price_of(terms, before, quantity), std::string(cost->currency)};
     rated.cost_entry = cost->entry->id;
   }
   const auto charge = prices.charge(scope, meter, rated.cost.currency, at);
   rated.charge = rated.cost;
   if (charge.price) {
-    rated.charge = {price_of(charge.price->entry->terms, before, quantity),
-                    std::string(charge.price->currency)};
-    rated.by_unit = charge.price->entry->terms.unit_price * quantity;
+    const PriceTerms& terms = charge.price->entry->terms;
+    rated.by_unit = terms.unit_price * quantity;
+    rated.charge = {price_of(terms, before, quantity), std::string(charge.price->currency)};
     rated.charge_entry = charge.price->entry->id;
   } else if (charge.markup) {
     rated.charge.amount = with_markup(rated.cost.amount, *charge.markup->percent);
@@ -79,9 +83,9 @@ std::optional<HourlyCharge> hourly_charge(const PriceSnapshot& prices, const Pri
   std::optional<Money> total;
   bool is_partial = false;
   for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
-    const auto terms = charge_terms(prices, scope, meter, at);
-    if (!terms) continue;
-    const Money part = terms->of(quantity);
+    const auto charge = meter_charge(prices, scope, meter, at);
+    if (!charge) continue;
+    const Money part = charge->of(quantity);
     if (!total) total = Money{Decimal(), part.currency};
     if (total->currency == part.currency)
       total->amount += part.amount;
@@ -90,9 +94,9 @@ std::optional<HourlyCharge> hourly_charge(const PriceSnapshot& prices, const Pri
   }
   // Time is free where only creates, bytes or the like have a price.
   for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
-    if (const auto terms = charge_terms(prices, scope, kMeterKinds[i], at))
-      total = Money{Decimal(), terms->currency};
-  if (!total && scope.own) total = Money{Decimal(), std::string(kUnpriced)};
+    if (const auto charge = meter_charge(prices, scope, kMeterKinds[i], at))
+      total = Money{Decimal(), charge->currency};
+  if (!total && scope.own) total = Money{Decimal(), std::string(kUnpricedCurrency)};
   if (!total) return std::nullopt;
   return HourlyCharge{*std::move(total), is_partial};
 }
@@ -107,9 +111,9 @@ Decimal charge_of_steps(const PriceSnapshot& prices, const PriceScope& scope,
                         const Resources& resources, Time at, const std::string& currency) {
   Decimal total;
   for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
-    const auto terms = charge_terms(prices, scope, meter, at);
-    if (quantity.is_zero() || !terms || terms->currency != currency) continue;
-    total += terms->of(terms->terms->rounding.value_or(Decimal())).amount;
+    const auto charge = meter_charge(prices, scope, meter, at);
+    if (quantity.is_zero() || !charge || charge->currency != currency) continue;
+    total += charge->of(charge->terms.rounding.value_or(Decimal())).amount;
   }
   return total;
 }
@@ -118,9 +122,9 @@ std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceS
                                        Time at, const std::string& currency) {
   std::set<std::string> others;
   for (const MeterKind meter : kMeterKinds) {
-    const auto terms = charge_terms(prices, scope, meter, at);
-    if (terms && terms->currency != currency && !terms->terms->unit_price.is_zero())
-      others.insert(terms->currency);
+    const auto charge = meter_charge(prices, scope, meter, at);
+    if (charge && charge->currency != currency && !charge->terms.unit_price.is_zero())
+      others.insert(charge->currency);
   }
   return others;
 }
