@@ -27,9 +27,14 @@ std::shared_ptr<LocalProvider> local_provider(const Foundation& foundation,
                                               std::function<void()> on_return) {
   const Config& config = foundation.config;
   if (!config.local.enabled) return nullptr;
-  return std::make_shared<LocalProvider>(LocalProviderSettings{
-      config.node_socket(), config.local_run() + "/sandboxes", config.local_run() + "/egress.sock",
-      foundation.machine, std::move(on_return), config.local_data(), config.local.disk_floor_mib});
+  return std::make_shared<LocalProvider>(
+      LocalProviderSettings{.node_socket = config.node_socket(),
+                            .sandboxes_dir = config.local_run() + "/sandboxes",
+                            .egress_socket = config.local_run() + "/egress.sock",
+                            .machine = foundation.machine,
+                            .on_return = std::move(on_return),
+                            .data_dir = config.local_data(),
+                            .disk_floor_mib = config.local.disk_floor_mib});
 }
 
 Json credentials_of(const DeploymentRow& row) {
