@@ -257,7 +257,7 @@ Task<http::Response> ExecHandlers::stream(std::shared_ptr<Run> run, std::string 
                              .process_id = named.empty() ? run->process_id : named,
                              .pty = command.pty.has_value(),
                              .input = std::move(run->asked.input),
-                             .most_bytes = run->asked.max_output_bytes,
+                             .max_bytes = run->asked.max_output_bytes,
                              .box = run->box,
                              .request_id = std::move(request_id)});
 }

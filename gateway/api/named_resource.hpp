@@ -10,7 +10,7 @@
 namespace sandgate::api {
 
 // Adds routes whose handlers are members of `Handlers`. GET requires the permission `reading`,
-// other methods `changing`. PUT and POST have a buffered body of at most `most_bytes` (0: the
+// other methods `changing`. PUT and POST have a buffered body of at most `max_body_bytes` (0: the
 // default for JSON).
 template <class Handlers>
 class NamedRoutes {
@@ -18,12 +18,12 @@ class NamedRoutes {
   using Handler = Task<http::Response> (Handlers::*)(http::Request&);
 
   NamedRoutes(http::Routes& routes, Handlers& handlers, http::Permission reading,
-              http::Permission changing, size_t most_bytes = 0)
+              http::Permission changing, size_t max_body_bytes = 0)
       : routes_(routes),
         handlers_(handlers),
         reading_(reading),
         changing_(changing),
-        most_bytes_(most_bytes) {}
+        max_body_bytes_(max_body_bytes) {}
 
   void add(http::Method method, std::string pattern, Handler handler) {
     const bool reads = method == http::Method::get;
@@ -36,14 +36,14 @@ class NamedRoutes {
                  .permission = reads ? reading_ : changing_,
                  .body = sends ? http::BodyMode::buffered : http::BodyMode::none,
                  .handler = std::move(call),
-                 .max_body_bytes = most_bytes_});
+                 .max_body_bytes = max_body_bytes_});
   }
 
  private:
   http::Routes& routes_;
   Handlers& handlers_;
   http::Permission reading_, changing_;
-  size_t most_bytes_;
+  size_t max_body_bytes_;
 };
 
 // Throws Error(invalid), naming the resource by `whose` ("a budget"), unless the name has 1 to 63

@@ -42,9 +42,9 @@ std::string error_text(const Error& error, const std::string& request_id) {
 }
 
 // Limits the output that is sent to the client.
-class Appetite {
+class OutputLimit {
  public:
-  explicit Appetite(std::optional<size_t> most_bytes) : left_{most_bytes, most_bytes} {}
+  explicit OutputLimit(std::optional<size_t> max_bytes) : left_{max_bytes, max_bytes} {}
 
   // Cuts the chunk to the remaining limit, possibly to nothing, and adjusts its offset.
   void trim(OutputChunk& chunk) {
@@ -56,7 +56,8 @@ class Appetite {
     chunk.bytes.resize(kept);
     *left -= kept;
   }
-  Json told(const ProcessExit& exit) const {
+  // The exit event's data.
+  Json exit_json(const ProcessExit& exit) const {
     Json json = to_json(exit);
     if (left_[0]) json["truncated"] = truncated_;
     return json;
@@ -67,7 +68,7 @@ class Appetite {
   bool truncated_ = false;
 };
 
-Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string text) {
+Task<void> send_text(const ProcessEvents& events, http::SharedSink& out, std::string text) {
   auto writing = out.write(std::move(text));
   if (events.patience) writing = within(*events.patience, std::move(writing));
   co_await std::move(writing);
@@ -75,9 +76,9 @@ Task<void> show(const ProcessEvents& events, http::SharedSink& out, std::string 
 
 Task<void> pump(const ProcessEvents& events, ProcessWithInput& process, http::SharedSink& out) {
   std::string start = event_text("start", {{"process_id", events.process_id}});
-  auto starting = show(events, out, std::move(start));
+  auto starting = send_text(events, out, std::move(start));
   co_await std::move(starting);
-  Appetite appetite(events.most_bytes);
+  OutputLimit limit(events.max_bytes);
   for (;;) {
     auto outcome = co_await attempt(next_event(events.box, process));
     std::string text;
@@ -86,15 +87,15 @@ Task<void> pump(const ProcessEvents& events, ProcessWithInput& process, http::Sh
       text = error_text(*failure, events.request_id);
     } else if (ProcessEvent& event = std::get<0>(outcome);
                auto* chunk = std::get_if<OutputChunk>(&event)) {
-      appetite.trim(*chunk);
+      limit.trim(*chunk);
       if (chunk->bytes.empty()) continue;
       text = chunk_text(*chunk, events.pty);
       last = false;
     } else {
-      text = exit_text(appetite.told(std::get<ProcessExit>(event)), events.reconnects);
+      text = exit_text(limit.exit_json(std::get<ProcessExit>(event)), events.reconnects);
     }
-    auto showing = show(events, out, std::move(text));
-    co_await std::move(showing);
+    auto sending = send_text(events, out, std::move(text));
+    co_await std::move(sending);
     if (last) co_return;
   }
 }

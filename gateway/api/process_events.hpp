@@ -21,7 +21,7 @@ struct ProcessEvents {
   std::optional<std::string> input;  // written concurrently, then stdin is closed
   // Limit for each of stdout and stderr. The rest is read and dropped, and the exit event's
   // `truncated` says whether there was any. Empty: no limit.
-  std::optional<size_t> most_bytes;
+  std::optional<size_t> max_bytes;
   bool reconnects = false;  // the client may come back with Last-Event-ID: `exit` has kExitId
   // How long a write to the client may block before the stream ends. Empty: no limit, the process
   // waits.
