@@ -11,10 +11,10 @@ bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
 }
 
-// Collects the reasons against one candidate.
-class Examination {
+// Collects the reasons against one candidate. Each check adds those of one kind.
+class CandidateCheck {
  public:
-  Examination(const Requirements& requirements, Candidate& candidate)
+  CandidateCheck(const Requirements& requirements, Candidate& candidate)
       : required_(requirements),
         candidate_(candidate),
         deployment_(*candidate.deployment),
@@ -22,27 +22,27 @@ class Examination {
 
   void run() {
     candidate_.rejected_because.clear();
-    policy();
+    check_policy();
     if (!offered_.known) {
       candidate_.only_now = candidate_.rejected_because.empty();
       return reject("not_reached");
     }
-    walls();
-    verbs();
-    controls();
-    workspace();
-    sizes();
-    place();
-    price();
+    check_isolation_and_persistence();
+    check_verbs();
+    check_controls();
+    check_workspace();
+    check_sizes();
+    check_place();
+    check_price();
     candidate_.only_now = candidate_.rejected_because.empty();
-    health();
+    check_health();
     if (candidate_.rejected_because.empty()) candidate_.only_now = false;
   }
 
  private:
   void reject(std::string reason) { candidate_.rejected_because.push_back(std::move(reason)); }
 
-  void policy() {
+  void check_policy() {
     const PlacementPolicy& policy = required_.placement;
     if (!deployment_.enabled) reject("disabled");
     if (deployment_.tenant && *deployment_.tenant != required_.tenant) reject("tenant_not_allowed");
@@ -50,14 +50,14 @@ class Examination {
     if (contains(policy.exclude, deployment_.name)) reject("excluded");
   }
 
-  void walls() {
+  void check_isolation_and_persistence() {
     if (offered_.isolation < required_.isolation) reject("isolation_too_weak");
     // Stronger persistence satisfies a weaker requirement.
     if (offered_.persistence.empty() || *offered_.persistence.rbegin() < required_.persistence)
       reject("persistence_missing");
   }
 
-  void verbs() {
+  void check_verbs() {
     for (const auto& [verb, keeps] : required_.verbs) {
       const auto found = offered_.verbs.find(verb);
       if (found == offered_.verbs.end())
@@ -67,7 +67,7 @@ class Examination {
     }
   }
 
-  void controls() {
+  void check_controls() {
     for (const Control control : required_.controls) {
       if (enforces(control)) continue;
       switch (control) {
@@ -85,7 +85,7 @@ class Examination {
     }
   }
 
-  void workspace() {
+  void check_workspace() {
     const std::string& path = required_.workspace;
     const auto shows = [&](const std::string& one) {
       return path == one || path.starts_with(one + "/");
@@ -102,7 +102,7 @@ class Examination {
     return control == Control::process_limit && offered_.isolation >= Isolation::microvm;
   }
 
-  void sizes() {
+  void check_sizes() {
     const DescriptorLimits& limits = offered_.limits;
     const Resources& asked = required_.resources;
     if (limits.max_milli_vcpu > 0 && asked.milli_vcpu > limits.max_milli_vcpu)
@@ -118,7 +118,7 @@ class Examination {
       reject("ttl_above_limit:pause");
   }
 
-  void place() {
+  void check_place() {
     const auto& regions = required_.placement.regions;
     const bool allowed = std::any_of(offered_.regions.begin(), offered_.regions.end(),
                                      [&](const auto& region) { return contains(regions, region); });
@@ -132,7 +132,7 @@ class Examination {
       reject("snapshot_elsewhere");
   }
 
-  void price() {
+  void check_price() {
     const auto& max_cost = required_.placement.max_cost_per_hour;
     const bool known = candidate_.price_per_hour.has_value();
     const bool comparable = known && !candidate_.price_is_partial;
@@ -142,7 +142,7 @@ class Examination {
       reject("price_above_limit");
   }
 
-  void health() {
+  void check_health() {
     if (candidate_.health.breaker == Breaker::open) reject("breaker_open");
     if (candidate_.health.resting) reject("resting");
     if (candidate_.account_busy) reject("account_limit");
@@ -157,7 +157,7 @@ class Examination {
 }  // namespace
 
 void filter(const Requirements& requirements, std::vector<Candidate>& candidates) {
-  for (Candidate& candidate : candidates) Examination(requirements, candidate).run();
+  for (Candidate& candidate : candidates) CandidateCheck(requirements, candidate).run();
 }
 
 }  // namespace sandgate
