@@ -2,7 +2,6 @@
 
 #include "billing/metered_rows.hpp"
 #include "billing/sql_array.hpp"
-#include "gateway/core/crypto.hpp"
 #include "gateway/core/statement.hpp"
 
 namespace sandgate {

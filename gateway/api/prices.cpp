@@ -1,7 +1,6 @@
 #include "gateway/api/prices.hpp"
 
 #include "billing/price_preview.hpp"
-#include "billing/shipped_prices.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"

@@ -46,14 +46,6 @@ class BoundedMap {
     return found->second->second;
   }
 
-  template <class Use>
-  void for_each(Use use) {
-    for (Shard& shard : shards_) {
-      std::lock_guard lock(shard.mutex);
-      for (auto& [key, value] : shard.items) use(value);
-    }
-  }
-
   size_t size() {
     size_t sum = 0;
     for (Shard& shard : shards_) {

@@ -3,7 +3,6 @@
 #include <map>
 
 #include "gateway/core/crypto.hpp"
-#include "gateway/core/log.hpp"
 
 namespace sandgate {
 namespace {

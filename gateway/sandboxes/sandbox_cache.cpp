@@ -2,7 +2,6 @@
 
 #include <functional>
 
-#include "gateway/core/random.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate {
