@@ -13,6 +13,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/secret.hpp"
 #include "gateway/core/time.hpp"
+#include "gateway/core/words.hpp"
 #include "providers/descriptor.hpp"
 #include "providers/file_type.hpp"
 #include "providers/forwarding_path.hpp"
@@ -29,6 +30,8 @@ struct Resources {
 };
 
 enum class NetworkDefault { deny, allow };
+inline constexpr Words kNetworkDefaultWords({Word{NetworkDefault::deny, "deny"},
+                                             Word{NetworkDefault::allow, "allow"}});
 
 struct NetworkPolicy {
   NetworkDefault fallback = NetworkDefault::deny;

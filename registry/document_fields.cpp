@@ -129,8 +129,7 @@ std::optional<NetworkFields> read_network_fields(ObjectReader& parent, Problems&
   if (!object) return std::nullopt;
   ObjectReader reader(*object, problems, parent.path_of("network"));
   NetworkFields fields;
-  if (const auto word = reader.word("default", {"deny", "allow"}))
-    fields.fallback = *word == "deny" ? NetworkDefault::deny : NetworkDefault::allow;
+  fields.fallback = reader.word("default", kNetworkDefaultWords);
   if (const Json* list = reader.array("allow", kMaxRules)) {
     fields.allow.emplace();
     for (size_t i = 0; i < list->size(); ++i) {

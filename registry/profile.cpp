@@ -18,11 +18,6 @@ Json to_json(const ProfileLimits& limits) {
           {"max_ttl_seconds", or_null(limits.max_ttl_seconds)}};
 }
 
-Json to_json(const NetworkPolicy& network) {
-  return {{"default", network.fallback == NetworkDefault::deny ? "deny" : "allow"},
-          {"allow", network.allow}};
-}
-
 Json to_json(const std::vector<SecretBinding>& secrets) {
   Json list = Json::array();
   for (const auto& secret : secrets)
@@ -80,6 +75,10 @@ Json to_json(const Resources& resources) {
           {"memory_mib", resources.memory_mib},
           {"disk_gib", resources.disk_gib},
           {"processes", resources.processes}};
+}
+
+Json to_json(const NetworkPolicy& network) {
+  return {{"default", kNetworkDefaultWords.of(network.fallback)}, {"allow", network.allow}};
 }
 
 Json to_json(const Profile& profile) {

@@ -104,6 +104,8 @@ std::string content_hash(const Profile& profile);
 
 // {"vcpu":…, "memory_mib":…, "disk_gib":…, "processes":…}, as everywhere in the API.
 Json to_json(const Resources& resources);
+// {"default":…, "allow":[…]}, as everywhere in the API.
+Json to_json(const NetworkPolicy& network);
 // Thousandths as a JSON number: whole numbers stay integers, quarters are exact in binary.
 Json vcpu_json(int64_t milli_vcpu);
 

@@ -14,11 +14,6 @@ namespace {
 constexpr std::chrono::seconds kBackendTimeout{10};
 constexpr std::string_view kMember = "/network";  // the member of a create's body
 
-Json policy_json(const NetworkPolicy& policy) {
-  return {{"default", policy.fallback == NetworkDefault::allow ? "allow" : "deny"},
-          {"allow", policy.allow}};
-}
-
 Json verdict_json(const NetworkVerdict& verdict) {
   Json reason;
   if (!verdict.allowed) reason = verdict.reason;
@@ -74,7 +69,7 @@ Task<http::Response> NetworkHandlers::get(http::Request& request) {
   auto asking = found.deployment->backend->network(found.record.backend_id);
   auto answering = within(kBackendTimeout, std::move(asking));
   const NetworkState state = co_await std::move(answering);
-  Json body = policy_json(state.policy);
+  Json body = to_json(state.policy);
   body["verdicts"] = Json::array();
   for (const NetworkVerdict& verdict : state.verdicts)
     body["verdicts"].push_back(verdict_json(verdict));
@@ -122,7 +117,7 @@ Task<http::Response> NetworkHandlers::put(http::Request& request) {
   auto work = [this, found, policy, body] { return apply(found, policy, body); };
   auto applying = uncancelled(std::move(work));
   co_await std::move(applying);
-  co_return http::Response::json(200, policy_json(policy));
+  co_return http::Response::json(200, to_json(policy));
 }
 
 }  // namespace sandgate::api

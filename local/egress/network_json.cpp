@@ -3,8 +3,7 @@
 namespace sandgate::egress {
 
 Json network_json(const NetworkPolicy& network) {
-  return {{"default", network.fallback == NetworkDefault::allow ? "allow" : "deny"},
-          {"allow", network.allow}};
+  return {{"default", kNetworkDefaultWords.of(network.fallback)}, {"allow", network.allow}};
 }
 
 NetworkPolicy network_from(const Json& json) {

@@ -121,7 +121,7 @@ Error error_of_problem(std::string_view provider, const Json& problem, Error fal
 Json to_create(const CreateSpec& spec, const std::string& profile) {
   Json metadata = spec.metadata;
   put_tags(metadata, spec.sandbox_id, spec.installation);
-  Json network{{"default", spec.network.fallback == NetworkDefault::allow ? "allow" : "deny"},
+  Json network{{"default", kNetworkDefaultWords.of(spec.network.fallback)},
                {"allow", spec.network.allow}};
   Json body{{"profile", profile},
             {"env", spec.env},
