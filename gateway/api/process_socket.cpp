@@ -61,13 +61,13 @@ Task<void> control(ProcessSocket& process, const std::string& text) {
   if (!body.is_object()) throw Error::invalid("", "a control frame is a JSON object");
   const std::string type = body.value("type", Json()).is_string() ? body["type"] : "";
   body.erase("type");
-  auto& provider = *process.box.provider;
+  const auto& box = process.box;
   if (type == "resize") {
     const PtySize size = pty_size_from(body);
-    co_await attempt(provider.resize(process.box.backend_id, process.process_id, size));
+    co_await attempt(box.provider->resize(box.backend_id, process.process_id, size));
   } else if (type == "signal") {
     const int number = signal_request_from(body);
-    co_await attempt(provider.signal(process.box.backend_id, process.process_id, number));
+    co_await attempt(box.provider->signal(box.backend_id, process.process_id, number));
   } else if (type == "close_stdin") {
     if (!body.empty()) throw Error::invalid("", "close_stdin has no other members");
     auto lost = co_await close_input(*process.stream);
