@@ -17,10 +17,9 @@ struct MachineShare {
 };
 
 // Claims the configured name and span, or the next that no other node of this machine has claimed.
-// A restarted node gets the share that it had with
-// these settings. Claims are files below `directory`, which is made if
-// needed. Throws Error(no_capacity) when all spans are claimed, StepError when a claim cannot be
-// written.
+// A restarted node gets the share that it had with these settings. Claims are files below
+// `directory`, which is made if needed. Throws Error(no_capacity) when all spans are claimed,
+// StepError when a claim cannot be written.
 MachineShare claim_share(const NodeSettings& settings,
                          const std::string& directory = "/run/sandgate-nodes");
 
