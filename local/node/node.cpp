@@ -7,16 +7,19 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <filesystem>
 
 #include "gateway/core/async.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
 #include "local/node/background_runner.hpp"
 #include "local/node/kernel_limits.hpp"
 #include "local/node/listener.hpp"
 #include "local/node/machine_share.hpp"
 #include "local/node/machine_timestamps.hpp"
+#include "local/node/module_requests.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
@@ -61,6 +64,12 @@ class JournalDirectory {
 MachineShare share_of_machine(const NodeSettings& settings) {
   if (geteuid() != 0) return {settings.name, settings.id_base, {}};
   return claim_share(settings);
+}
+
+// The last user id of all sandboxes.
+uint32_t last_id_of(const NodeSettings& settings) {
+  const uint64_t end = uint64_t{settings.id_base} + uint64_t{settings.id_ranges} * kIdRange;
+  return static_cast<uint32_t>(std::min<uint64_t>(end - 1, UINT32_MAX));
 }
 
 Fd listen_for_serve(const NodeSettings& settings) {
@@ -118,6 +127,7 @@ int run_node(NodeSettings settings) {
     settings.id_base = share.id_base;
     raise_kernel_limits();
     turn_off_machine_timestamps();
+    const Fd refused = try_refuse_module_requests(settings.id_base, last_id_of(settings));
     const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
     return 0;

@@ -17,6 +17,7 @@
 #include "local/node/kernel_limits.hpp"
 #include "local/node/machine_capabilities.hpp"
 #include "local/node/machine_timestamps.hpp"
+#include "local/node/module_requests.hpp"
 #include "local/node/mount_probe.hpp"
 
 namespace sandgate {
@@ -220,6 +221,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
   results.push_back(probe_reserved_memory());
   results.push_back(probe_machine_timestamps());
+  results.push_back(probe_module_requests());
   return results;
 }
 

@@ -15,7 +15,8 @@ from machine import run_script
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 IMAGES = os.environ.get("SANDGATE_TEST_IMAGES", "/var/cache/sandgate-test/images")
 # What depends on the kernel most. Tests that measure time say nothing on a machine that is emulated.
-TESTS = "^(BombsTest|PausingTest|LifecycleTest|WallsTest|EscapeTest|RootlessTest|SnapshotsTest|WorkspacesTest)[.]"
+TESTS = ("^(BombsTest|PausingTest|LifecycleTest|ModuleRequestsTest|WallsTest|EscapeTest|RootlessTest|SnapshotsTest"
+         "|WorkspacesTest)[.]")
 
 SCRIPT = """
 mount --bind /data/tmp /tmp

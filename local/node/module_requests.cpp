@@ -1,0 +1,177 @@
+#include "local/node/module_requests.hpp"
+
+#include <linux/bpf.h>
+#include <linux/btf.h>
+#include <sys/syscall.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "gateway/core/files.hpp"
+#include "gateway/core/log.hpp"
+#include "local/namespaces/step_error.hpp"
+
+namespace sandgate {
+namespace {
+
+constexpr const char* kTypes = "/sys/kernel/btf/vmlinux";
+// What the kernel asks before it runs modprobe; BPF programs may answer in its place.
+constexpr const char* kAsked = "security_kernel_module_request";
+
+// Bytes that follow an entry of this kind; none for a kind that is not known.
+std::optional<size_t> bytes_behind(uint32_t info) {
+  const size_t members = BTF_INFO_VLEN(info);
+  switch (BTF_INFO_KIND(info)) {
+    case BTF_KIND_INT:
+    case BTF_KIND_VAR:
+    case BTF_KIND_DECL_TAG:
+      return 4;
+    case BTF_KIND_ARRAY:
+      return sizeof(btf_array);
+    case BTF_KIND_STRUCT:
+    case BTF_KIND_UNION:
+    case BTF_KIND_DATASEC:
+    case BTF_KIND_ENUM64:
+      return members * 12;
+    case BTF_KIND_ENUM:
+    case BTF_KIND_FUNC_PROTO:
+      return members * 8;
+    case BTF_KIND_PTR:
+    case BTF_KIND_FWD:
+    case BTF_KIND_TYPEDEF:
+    case BTF_KIND_VOLATILE:
+    case BTF_KIND_CONST:
+    case BTF_KIND_RESTRICT:
+    case BTF_KIND_FUNC:
+    case BTF_KIND_FLOAT:
+    case BTF_KIND_TYPE_TAG:
+      return 0;
+    default:
+      return std::nullopt;
+  }
+}
+
+// Refuses when the process's user id lies in the range.
+std::vector<bpf_insn> refusal(uint32_t first, uint32_t last) {
+  const auto jump = [](uint8_t operation, uint32_t value, int16_t over) {
+    return bpf_insn{static_cast<uint8_t>(BPF_JMP32 | operation | BPF_K), BPF_REG_0, 0, over,
+                    static_cast<int32_t>(value)};
+  };
+  const auto answer = [](int32_t value) {
+    return bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, value};
+  };
+  const bpf_insn leave{BPF_JMP | BPF_EXIT, 0, 0, 0, 0};
+  return {{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_uid_gid},
+          jump(BPF_JLT, first, 3),
+          jump(BPF_JGT, last, 2),
+          answer(-EPERM),
+          leave,
+          answer(0),
+          leave};
+}
+
+bpf_attr no_attributes() {
+  bpf_attr attributes;
+  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
+  return attributes;
+}
+
+Fd bpf(int command, bpf_attr& attributes, const char* step) {
+  return check_fd(static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes)),
+                  step);
+}
+
+// Linux 6.14 and later ask for no module when a program has an unknown format. What else asks, the
+// system call filter refuses.
+bool asks_for_formats() {
+  utsname system{};
+  uname(&system);
+  int major = 0, minor = 0;
+  return std::sscanf(system.release, "%d.%d", &major, &minor) != 2 ||
+         std::pair(major, minor) < std::pair(6, 14);
+}
+
+// Null where sandboxes can make the kernel look for modules.
+const char* why_not_needed() {
+  const auto helper = read_text_file("/proc/sys/kernel/modprobe");
+  if (!helper) return "the kernel has no modules";
+  if (*helper == "\n") return "the kernel looks for none";
+  return asks_for_formats() ? nullptr : "none for programs of unknown formats";
+}
+
+}  // namespace
+
+uint32_t btf_function(const std::string& btf, const std::string& name) {
+  btf_header header{};
+  if (btf.size() < sizeof header) return 0;
+  std::memcpy(&header, btf.data(), sizeof header);
+  const uint64_t types = uint64_t{header.hdr_len} + header.type_off;
+  const uint64_t names = uint64_t{header.hdr_len} + header.str_off;
+  const uint64_t end = types + header.type_len;
+  if (header.magic != BTF_MAGIC || end > btf.size()) return 0;
+  uint64_t at = types;
+  for (uint32_t id = 1; at + sizeof(btf_type) <= end; ++id) {
+    btf_type type{};
+    std::memcpy(&type, btf.data() + at, sizeof type);
+    const auto behind = bytes_behind(type.info);
+    if (!behind) return 0;
+    const uint64_t named = names + type.name_off;
+    if (BTF_INFO_KIND(type.info) == BTF_KIND_FUNC && named + name.size() < btf.size() &&
+        std::memcmp(btf.data() + named, name.c_str(), name.size() + 1) == 0)
+      return id;
+    at += sizeof type + *behind;
+  }
+  return 0;
+}
+
+Fd refuse_module_requests(uint32_t first, uint32_t last) {
+  const uint32_t asked = btf_function(read_text_file(kTypes).value_or(""), kAsked);
+  if (asked == 0) throw StepError(kTypes, ENOENT);
+  const std::vector<bpf_insn> code = refusal(first, last);
+  bpf_attr attributes = no_attributes();
+  attributes.prog_type = BPF_PROG_TYPE_TRACING;
+  attributes.expected_attach_type = BPF_MODIFY_RETURN;
+  attributes.attach_btf_id = asked;
+  attributes.insns = reinterpret_cast<uint64_t>(code.data());
+  attributes.insn_cnt = static_cast<uint32_t>(code.size());
+  attributes.license = reinterpret_cast<uint64_t>("Apache-2.0");
+  const Fd loaded = bpf(BPF_PROG_LOAD, attributes, "BPF program");
+  attributes = no_attributes();
+  attributes.raw_tracepoint.prog_fd = static_cast<uint32_t>(loaded.get());
+  return bpf(BPF_RAW_TRACEPOINT_OPEN, attributes, "BPF attachment");
+}
+
+Fd try_refuse_module_requests(uint32_t first, uint32_t last) {
+  if (geteuid() != 0 || why_not_needed()) return {};
+  try {
+    return refuse_module_requests(first, last);
+  } catch (const StepError& failure) {
+    log::warn("sandboxes can make the kernel look for modules",
+              {{"step", failure.what()}, {"errno", failure.number}, {"see", "sandgate doctor"}});
+  }
+  return {};
+}
+
+ProbeResult probe_module_requests() {
+  const std::string name = "module requests";
+  constexpr uint32_t kNobody = 0xfffffffe;  // no process has this id
+  if (const char* reason = why_not_needed()) return {name, true, false, reason, ""};
+  if (geteuid() != 0) return {name, true, false, "not known: needs root", ""};
+  try {
+    refuse_module_requests(kNobody, kNobody);
+    return {name, true, false, "none of sandboxes while a node runs", ""};
+  } catch (const StepError&) {
+    return {
+        name, false, false,
+        "a program of an unknown format makes the kernel run modprobe, beyond all limits",
+        "run Linux 6.14 or later, one with CONFIG_DEBUG_INFO_BTF, or sysctl -w kernel.modprobe="};
+  }
+}
+
+}  // namespace sandgate
