@@ -80,6 +80,19 @@ void allow_sends(SeccompFilter& filter) {
   allow("sendmmsg", 3);
 }
 
+// Urgent bytes of Unix sockets are code of the kernel that next to nobody uses, and in which a
+// program without privileges could take over the kernel (CVE-2025-38236). The filter does not see a
+// socket's kind, so TCP has none either. The answer is that of sockets without such bytes.
+void refuse_urgent_bytes(SeccompFilter& filter) {
+  const auto refuse = [&](const char* name, unsigned flags) {
+    filter.add(SCMP_ACT_ERRNO(EOPNOTSUPP), name,
+               {scmp_arg_cmp{flags, SCMP_CMP_MASKED_EQ, MSG_OOB, MSG_OOB}});
+  };
+  refuse("sendto", 3);
+  refuse("sendmsg", 2);
+  refuse("sendmmsg", 3);
+}
+
 // Allows Linux, BSD and their two 32-bit variants, and the query of the current value: none of them
 // changes address space randomization.
 void allow_personalities(SeccompFilter& filter) {
@@ -264,6 +277,7 @@ Fd compile_arguments() {
   // On EINVAL programs fall back to the seccomp system call, which the agent limits.
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_SECCOMP)});
   restrict_socket_options(filter);
+  refuse_urgent_bytes(filter);
   refuse_core_scheduling(filter);
   refuse_requests_of_modules(filter);
   refuse_pages_of_the_machine(filter);

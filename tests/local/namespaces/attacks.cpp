@@ -205,6 +205,20 @@ constexpr Attack kPythonAttacks[] = {
      "print('refused' if {*refused} == {22} and {*accepted} == {0} and not flags & 1 << 13\n"
      "  else 'broken')",
      "seccomp"},
+    {"urgent bytes",
+     // By each call that sends; the last of them with no message.
+     "a, b = socket.socketpair()\n"
+     "l = socket.create_server(('127.0.0.1', 0))\n"
+     "t = socket.create_connection(l.getsockname())\n"
+     "def answer(*a): return ctypes.get_errno() if call(*a) < 0 else 0\n"
+     "one = ctypes.create_string_buffer(b'x')\n"
+     "answers = {answer(44, s.fileno(), one, 1, 1, 0, 0) for s in (a, t)}\n"
+     "for s in a, t:\n"
+     "  try: s.sendmsg([b'x'], [], socket.MSG_OOB); answers.add(0)\n"
+     "  except OSError as e: answers.add(e.errno)\n"
+     "answers.add(answer(307, a.fileno(), one, 0, 1 << 32 | 1))\n"
+     "print('refused' if answers == {95} and a.send(b'x') == 1 else 'broken')",
+     "seccomp"},
     {"calls that hold up a processor",
      // Many operations at once; many futexes; processes that share their handlers of signals, which
      // without the filter fail for the place of a descriptor only.
