@@ -1,8 +1,6 @@
 #include "local/node/module_requests.hpp"
 
-#include <linux/bpf.h>
 #include <linux/btf.h>
-#include <sys/syscall.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
@@ -16,6 +14,7 @@
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/bpf.hpp"
 
 namespace sandgate {
 namespace {
@@ -59,32 +58,16 @@ std::optional<size_t> bytes_behind(uint32_t info) {
 
 // Refuses when the process's user id lies in the range.
 std::vector<bpf_insn> refusal(uint32_t first, uint32_t last) {
-  const auto jump = [](uint8_t operation, uint32_t value, int16_t over) {
-    return bpf_insn{static_cast<uint8_t>(BPF_JMP32 | operation | BPF_K), BPF_REG_0, 0, over,
-                    static_cast<int32_t>(value)};
+  const auto id_is = [](uint8_t operation, uint32_t id, int16_t over) {
+    return bpf::jump_if(operation, BPF_REG_0, static_cast<int32_t>(id), over);
   };
-  const auto answer = [](int32_t value) {
-    return bpf_insn{BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, value};
-  };
-  const bpf_insn leave{BPF_JMP | BPF_EXIT, 0, 0, 0, 0};
-  return {{BPF_JMP | BPF_CALL, 0, 0, 0, BPF_FUNC_get_current_uid_gid},
-          jump(BPF_JLT, first, 3),
-          jump(BPF_JGT, last, 2),
-          answer(-EPERM),
-          leave,
-          answer(0),
-          leave};
-}
-
-bpf_attr no_attributes() {
-  bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
-  return attributes;
-}
-
-Fd bpf(int command, bpf_attr& attributes, const char* step) {
-  return check_fd(static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes)),
-                  step);
+  return {bpf::call(BPF_FUNC_get_current_uid_gid),
+          id_is(BPF_JLT, first, 3),
+          id_is(BPF_JGT, last, 2),
+          bpf::set(BPF_REG_0, -EPERM),
+          bpf::leave(),
+          bpf::set(BPF_REG_0, 0),
+          bpf::leave()};
 }
 
 // Linux 6.14 and later ask for no module when a program has an unknown format. What else asks, the
@@ -133,18 +116,11 @@ uint32_t btf_function(const std::string& btf, const std::string& name) {
 Fd refuse_module_requests(uint32_t first, uint32_t last) {
   const uint32_t asked = btf_function(read_text_file(kTypes).value_or(""), kAsked);
   if (asked == 0) throw StepError(kTypes, ENOENT);
-  const std::vector<bpf_insn> code = refusal(first, last);
-  bpf_attr attributes = no_attributes();
-  attributes.prog_type = BPF_PROG_TYPE_TRACING;
-  attributes.expected_attach_type = BPF_MODIFY_RETURN;
-  attributes.attach_btf_id = asked;
-  attributes.insns = reinterpret_cast<uint64_t>(code.data());
-  attributes.insn_cnt = static_cast<uint32_t>(code.size());
-  attributes.license = reinterpret_cast<uint64_t>("Apache-2.0");
-  const Fd loaded = bpf(BPF_PROG_LOAD, attributes, "BPF program");
-  attributes = no_attributes();
+  const Fd loaded =
+      bpf::load(BPF_PROG_TYPE_TRACING, BPF_MODIFY_RETURN, refusal(first, last), asked);
+  bpf_attr attributes = bpf::no_attributes();
   attributes.raw_tracepoint.prog_fd = static_cast<uint32_t>(loaded.get());
-  return bpf(BPF_RAW_TRACEPOINT_OPEN, attributes, "BPF attachment");
+  return bpf::open(BPF_RAW_TRACEPOINT_OPEN, attributes, "BPF attachment");
 }
 
 Fd try_refuse_module_requests(uint32_t first, uint32_t last) {

@@ -1,25 +1,20 @@
 #include "local/node/sk_lookup.hpp"
 
-#include <linux/bpf.h>
 #include <netinet/in.h>
 #include <sys/syscall.h>
+#include <unistd.h>
 
 #include <array>
 #include <cstddef>
-#include <cstring>
 #include <vector>
 
 #include "local/namespaces/step_error.hpp"
+#include "local/node/bpf.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr uint8_t kCtx = BPF_REG_6, kSocket = BPF_REG_7;
-
-Fd bpf_fd(int command, bpf_attr& attributes, const char* step) {
-  return check_fd(static_cast<int>(syscall(SYS_bpf, command, &attributes, sizeof attributes)),
-                  step);
-}
 
 bpf_insn load_word(uint8_t into, size_t offset) {
   return {BPF_LDX | BPF_MEM | BPF_W, into, kCtx, static_cast<int16_t>(offset), 0};
@@ -27,14 +22,6 @@ bpf_insn load_word(uint8_t into, size_t offset) {
 bpf_insn move(uint8_t into, uint8_t from) {
   return {BPF_ALU64 | BPF_MOV | BPF_X, into, from, 0, 0};
 }
-bpf_insn set(uint8_t into, int32_t value) {
-  return {BPF_ALU64 | BPF_MOV | BPF_K, into, 0, 0, value};
-}
-bpf_insn call(int helper) { return {BPF_JMP | BPF_CALL, 0, 0, 0, helper}; }
-bpf_insn jump_if(uint8_t operation, uint8_t reg, int32_t value, int16_t over) {
-  return {static_cast<uint8_t>(BPF_JMP32 | operation | BPF_K), reg, 0, over, value};
-}
-bpf_insn leave() { return {BPF_JMP | BPF_EXIT, 0, 0, 0, 0}; }
 
 // The BPF program: leaves packets that are not TCP, or are for 127/8 or ::1, to the ordinary socket
 // lookup, and assigns all others to the map's only socket.
@@ -44,49 +31,48 @@ std::vector<bpf_insn> program(int map) {
   return {
       move(kCtx, BPF_REG_1),
       load_word(BPF_REG_2, offsetof(bpf_sk_lookup, protocol)),
-      jump_if(BPF_JNE, BPF_REG_2, IPPROTO_TCP, 8),
+      bpf::jump_if(BPF_JNE, BPF_REG_2, IPPROTO_TCP, 8),
       load_word(BPF_REG_2, offsetof(bpf_sk_lookup, family)),
-      jump_if(BPF_JEQ, BPF_REG_2, AF_INET6, 4),
+      bpf::jump_if(BPF_JEQ, BPF_REG_2, AF_INET6, 4),
       load_word(BPF_REG_2, offsetof(bpf_sk_lookup, local_ip4)),
       {BPF_ALU | BPF_AND | BPF_K, BPF_REG_2, 0, 0, net_mask},
-      jump_if(BPF_JEQ, BPF_REG_2, loopback, 3),
+      bpf::jump_if(BPF_JEQ, BPF_REG_2, loopback, 3),
       {BPF_JMP | BPF_JA, 0, 0, 4, 0},
       load_word(BPF_REG_2, offsetof(bpf_sk_lookup, local_ip6)),
-      jump_if(BPF_JNE, BPF_REG_2, 0, 2),
-      set(BPF_REG_0, SK_PASS),
-      leave(),
+      bpf::jump_if(BPF_JNE, BPF_REG_2, 0, 2),
+      bpf::set(BPF_REG_0, SK_PASS),
+      bpf::leave(),
       {BPF_ST | BPF_MEM | BPF_W, BPF_REG_10, 0, -4, 0},
       {BPF_LD | BPF_DW | BPF_IMM, BPF_REG_1, BPF_PSEUDO_MAP_FD, 0, map},
       {0, 0, 0, 0, 0},
       move(BPF_REG_2, BPF_REG_10),
       {BPF_ALU64 | BPF_ADD | BPF_K, BPF_REG_2, 0, 0, -4},
-      call(BPF_FUNC_map_lookup_elem),
+      bpf::call(BPF_FUNC_map_lookup_elem),
       {BPF_JMP | BPF_JNE | BPF_K, BPF_REG_0, 0, 2, 0},  // a pointer needs a 64-bit comparison
-      set(BPF_REG_0, SK_DROP),
-      leave(),
+      bpf::set(BPF_REG_0, SK_DROP),
+      bpf::leave(),
       move(kSocket, BPF_REG_0),
       move(BPF_REG_1, kCtx),
       move(BPF_REG_2, kSocket),
-      set(BPF_REG_3, 0),
-      call(BPF_FUNC_sk_assign),
+      bpf::set(BPF_REG_3, 0),
+      bpf::call(BPF_FUNC_sk_assign),
       move(BPF_REG_1, kSocket),
-      call(BPF_FUNC_sk_release),
-      set(BPF_REG_0, SK_PASS),
-      leave(),
+      bpf::call(BPF_FUNC_sk_release),
+      bpf::set(BPF_REG_0, SK_PASS),
+      bpf::leave(),
   };
 }
 
 Fd map_of(int listener) {
-  bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
+  bpf_attr attributes = bpf::no_attributes();
   attributes.map_type = BPF_MAP_TYPE_SOCKMAP;
   attributes.key_size = 4;
   attributes.value_size = 8;
   attributes.max_entries = 1;
-  Fd map = bpf_fd(BPF_MAP_CREATE, attributes, "BPF socket map");
+  Fd map = bpf::open(BPF_MAP_CREATE, attributes, "BPF socket map");
   const uint32_t key = 0;
   const uint64_t value = static_cast<uint64_t>(listener);
-  std::memset(&attributes, 0, sizeof attributes);
+  attributes = bpf::no_attributes();
   attributes.map_fd = static_cast<uint32_t>(map.get());
   attributes.key = reinterpret_cast<uint64_t>(&key);
   attributes.value = reinterpret_cast<uint64_t>(&value);
@@ -98,20 +84,12 @@ Fd map_of(int listener) {
 
 Fd attach_sk_lookup(int listener, int netns) {
   const Fd map = map_of(listener);
-  const std::vector<bpf_insn> code = program(map.get());
-  bpf_attr attributes;
-  std::memset(&attributes, 0, sizeof attributes);  // {} may clear only one member of a union
-  attributes.prog_type = BPF_PROG_TYPE_SK_LOOKUP;
-  attributes.expected_attach_type = BPF_SK_LOOKUP;
-  attributes.insns = reinterpret_cast<uint64_t>(code.data());
-  attributes.insn_cnt = static_cast<uint32_t>(code.size());
-  attributes.license = reinterpret_cast<uint64_t>("Apache-2.0");
-  const Fd loaded = bpf_fd(BPF_PROG_LOAD, attributes, "BPF program");
-  std::memset(&attributes, 0, sizeof attributes);
+  const Fd loaded = bpf::load(BPF_PROG_TYPE_SK_LOOKUP, BPF_SK_LOOKUP, program(map.get()));
+  bpf_attr attributes = bpf::no_attributes();
   attributes.link_create.prog_fd = static_cast<uint32_t>(loaded.get());
   attributes.link_create.target_fd = static_cast<uint32_t>(netns);
   attributes.link_create.attach_type = BPF_SK_LOOKUP;
-  return bpf_fd(BPF_LINK_CREATE, attributes, "BPF socket lookup");
+  return bpf::open(BPF_LINK_CREATE, attributes, "BPF socket lookup");
 }
 
 }  // namespace sandgate
