@@ -3,6 +3,7 @@
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/http/admission.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "registry/profile_channel.hpp"
@@ -10,13 +11,10 @@
 namespace sandgate::api {
 namespace {
 
-// Rethrows problems of a part of the body with paths in the whole. Names of headers are kept.
+// Rethrows problems of a part of the body with paths in the whole.
 [[noreturn]] void throw_within(const std::string& part, const Error& error) {
   Problems problems;
-  for (const FieldProblem& field : error.fields) {
-    const bool within = field.path.empty() || field.path.starts_with('/');
-    problems.add(within ? part + field.path : field.path, field.message);
-  }
+  for (const FieldProblem& field : error.fields) problems.add(part + field.path, field.message);
   problems.throw_if_any();
   throw error;
 }
@@ -60,6 +58,7 @@ Task<CreateOrder> DecisionHandlers::order_of(http::Request& request, Json wanted
 }
 
 Task<http::Response> DecisionHandlers::explain(http::Request& request) {
+  http::require_tenant(request.caller);
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
   const Json* asked = reader.object("request");

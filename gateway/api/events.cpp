@@ -23,7 +23,7 @@ std::vector<std::string> types_of(const http::Query& query) {
   for (const std::string& type : types)
     if (!is_event_filter(type) || types.size() > kMaxTypes)
       throw Error::invalid(
-          "?types", "must be types of events, separated by commas; a trailing * matches the rest");
+          "/types", "must be types of events, separated by commas; a trailing * matches the rest");
   return types;
 }
 

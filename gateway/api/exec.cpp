@@ -27,7 +27,7 @@ bool wants_events(const http::Request& request) {
 // would run the program a second time.
 void check_is_no_reconnect(const http::Request& request) {
   if (request.headers.find("Last-Event-ID").value_or("").empty()) return;
-  throw Error::invalid("Last-Event-ID",
+  throw Error::invalid("/Last-Event-ID",
                        "would run the program again: what was started goes on at GET "
                        "/v1/sandboxes/{id}/processes/{pid}/output");
 }

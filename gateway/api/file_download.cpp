@@ -56,7 +56,7 @@ void describe(http::Response& response, const FileEntry& entry) {
 }
 
 http::Response not_satisfiable(const FileEntry& entry, const std::string& request_id) {
-  const Error error = Error::invalid("Range", "lies outside the file");
+  const Error error = Error::invalid("/Range", "lies outside the file");
   http::Response response = http::problem(error, 416, request_id);
   response.headers.emplace_back("Content-Range", "bytes */" + std::to_string(entry.size));
   response.headers.emplace_back("ETag", entity_tag(entry));

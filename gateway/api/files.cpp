@@ -6,7 +6,6 @@
 #include "gateway/api/file_watch.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/with_failure_cause.hpp"
-#include "gateway/api/with_query_paths.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/field_text.hpp"
@@ -25,9 +24,9 @@ constexpr const char* kTar = "application/x-tar";
 
 std::string path_of(const http::Query& query) {
   auto path = query.find("path");
-  if (!path || path->empty()) throw Error::invalid("?path", "is required");
+  if (!path || path->empty()) throw Error::invalid("/path", "is required");
   if (path->size() > kMaxPath || path->find('\0') != std::string::npos)
-    throw Error::invalid("?path", "must have at most 4095 bytes and no NUL");
+    throw Error::invalid("/path", "must have at most 4095 bytes and no NUL");
   return std::move(*path);
 }
 
@@ -38,7 +37,7 @@ uint32_t mode_of(const http::Query& query) {
                      text->find_first_not_of("01234567") == std::string::npos;
   const unsigned long mode = octal ? std::stoul(*text, nullptr, 8) : 010000;
   // Sandboxes never grant the bits beyond these.
-  if (mode > 0777) throw Error::invalid("?mode", "must be octal permission bits, like 0644");
+  if (mode > 0777) throw Error::invalid("/mode", "must be octal permission bits, like 0644");
   return static_cast<uint32_t>(mode);
 }
 
@@ -66,7 +65,7 @@ Json page_of(const http::Request& request, std::vector<FileEntry> entries) {
   if (!page.after.empty()) {
     const int64_t seen = page.integer_after(0);
     const auto path = base64_decode(page.after[1]);
-    if (!path) throw Error::invalid("?cursor", "is not a cursor of this list");
+    if (!path) throw Error::invalid("/cursor", "is not a cursor of this list");
     const FileEntry last{.path = folder + *path};
     const auto [first, end] = std::equal_range(begin, entries.end(), last, by_path);
     begin = first + std::min<int64_t>(seen, end - first);
@@ -126,7 +125,7 @@ bool is_a_form(const http::Headers& headers) {
 
 http::Response form_refused(const std::string& request_id) {
   const Error error =
-      Error::invalid("Content-Type", "is that of a form: send the bytes of the file themselves");
+      Error::invalid("/Content-Type", "is that of a form: send the bytes of the file themselves");
   return http::problem(error, 415, request_id);
 }
 
@@ -135,7 +134,7 @@ bool is_of_directory(const std::string& path) { return path.ends_with('/'); }
 
 constexpr const char* kNamesNoFile = "ends with a slash, so it names no file";
 
-Error not_of_a_file() { return Error::invalid("?path", kNamesNoFile); }
+Error not_of_a_file() { return Error::invalid("/path", kNamesNoFile); }
 
 // The error of a call that knows one path, for a request with two.
 Error about(Error error, const char* member) {
@@ -168,9 +167,8 @@ void FileHandlers::add_routes(http::Routes& routes) {
          .pattern = "/v1/sandboxes/{id}/files" + tail,
          .permission = reads ? http::Permission::read_sandboxes : http::Permission::use_sandboxes,
          .body = body,
-         .handler = [this, answer, body](http::Request& request) {
-           auto work = with_failure_cause(access_, request, (this->*answer)(request));
-           return body == BodyMode::buffered ? std::move(work) : with_query_paths(std::move(work));
+         .handler = [this, answer](http::Request& request) {
+           return with_failure_cause(access_, request, (this->*answer)(request));
          }});
   };
   add(Method::get, "", BodyMode::none, &FileHandlers::read);
@@ -202,7 +200,7 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   if (is_of_directory(path)) throw not_of_a_file();
   // A partial upload would be mistaken for the whole file.
   if (request.headers.find("Content-Range"))
-    throw Error::invalid("Content-Range", "is not allowed: a file is written whole");
+    throw Error::invalid("/Content-Range", "is not allowed: a file is written whole");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   if (is_a_form(request.headers)) co_return form_refused(request.id);
   const Conditions conditions(request.headers);

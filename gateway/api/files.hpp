@@ -5,7 +5,7 @@
 namespace sandgate::api {
 
 // /v1/sandboxes/{id}/files. Relative paths start at the home of the sandbox's user; the backend
-// resolves and confines all paths. Bad query parameters are Error(invalid) with path "?name".
+// resolves and confines all paths. Bad query parameters are Error(invalid) with path "/name".
 class FileHandlers {
  public:
   explicit FileHandlers(SandboxAccess& access) : access_(access) {}

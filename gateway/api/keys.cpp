@@ -43,7 +43,7 @@ std::optional<TenantId> owner_of(const KeyDraft& draft, const http::Caller& call
   if (draft.role == Role::operator_) {
     const char* none = "an operator's key belongs to no tenant";
     if (draft.tenant) throw Error::invalid("/tenant", none);
-    if (caller.tenant) throw Error::invalid("X-Sandgate-Tenant", none);
+    if (caller.tenant) throw Error::invalid("/X-Sandgate-Tenant", none);
     return std::nullopt;
   }
   if (!draft.tenant) {

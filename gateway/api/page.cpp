@@ -13,7 +13,7 @@ constexpr size_t kMarkBytes = 8;
 constexpr int64_t kLastMicros = 253'402'300'799'999'999;  // the end of the year 9999
 
 Error bad_cursor() {
-  return Error::invalid("?cursor", "is not a cursor of this list with these filters");
+  return Error::invalid("/cursor", "is not a cursor of this list with these filters");
 }
 
 // Not a signature: a forged cursor only shows the caller's own rows from another position.

@@ -32,7 +32,7 @@ struct PageRequest {
 // Reads ?limit (1..100, default 50) and ?cursor. `parts` is the number of columns of the list's
 // sort key. A cursor is valid only for the same route, route parameters and values of the query
 // parameters in `filters`; "metadata." stands for all names with that prefix. Throws Error(invalid)
-// with path "?limit" or "?cursor".
+// with path "/limit" or "/cursor".
 PageRequest read_page(const http::Request& request, size_t parts,
                       std::initializer_list<std::string_view> filters = {});
 

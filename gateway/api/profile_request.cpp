@@ -55,7 +55,7 @@ std::string channel_to_move(const http::Query& query) {
   if (!channel) return std::string(kStable);
   if (*channel == "none") return "";
   if (!is_channel_name(*channel))
-    throw Error::invalid("?channel", "must be a name that begins with a letter, or \"none\"");
+    throw Error::invalid("/channel", "must be a name that begins with a letter, or \"none\"");
   return *channel;
 }
 
@@ -82,7 +82,7 @@ ProfileReference selector_parameter(const http::Query& query, std::string_view p
   const auto text = query.find(parameter);
   const auto reference = text ? profile_reference_from(profile + "@" + *text) : std::nullopt;
   if (!reference)
-    throw Error::invalid("?" + std::string(parameter), "must be a version's number or a channel");
+    throw Error::invalid("/" + std::string(parameter), "must be a version's number or a channel");
   return *reference;
 }
 

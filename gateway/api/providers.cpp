@@ -78,9 +78,9 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
 
 Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
   auto profile = request.query.find("profile");
-  if (!profile) throw Error::invalid("?profile", "is required");
+  if (!profile) throw Error::invalid("/profile", "is required");
   if (!profile_reference_from(*profile))
-    throw Error::invalid("?profile", "must be a name, name@version or name@channel");
+    throw Error::invalid("/profile", "must be a name, name@version or name@channel");
   const CreateOrder order =
       co_await order_from(request, Json::object(), std::move(*profile), parts_.profiles);
   const Decision decision = parts_.lifecycle.explain(order);

@@ -15,12 +15,12 @@ VendorReport report_in(const http::Request& request) {
   if (!type || !type->starts_with("text/csv")) return vendor_report_from(http::table_in(request));
   const auto asked = [&](const char* name) {
     const auto value = request.query.find(name);
-    if (!value) throw Error::invalid(std::string("?") + name, "is required");
+    if (!value) throw Error::invalid(std::string("/") + name, "is required");
     return *value;
   };
   const auto currency = request.query.find("currency");
   if (currency && !minor_digits(*currency))
-    throw Error::invalid("?currency", "is not a currency that Sandgate accounts in");
+    throw Error::invalid("/currency", "is not a currency that Sandgate accounts in");
   return vendor_report_from_csv(request.body, asked("deployment"), asked("period"), currency);
 }
 

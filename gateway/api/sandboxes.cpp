@@ -36,7 +36,7 @@ ForwardingPath passed_by(const http::Request& request) {
 std::pair<std::string, std::optional<int64_t>> profile_and_version(const std::string& text) {
   const auto reference = profile_reference_from(text);
   if (!reference || (!reference->version && reference->name != text))
-    throw Error::invalid("?profile", "must be the name of a profile, or name@version");
+    throw Error::invalid("/profile", "must be the name of a profile, or name@version");
   return {reference->name, reference->version};
 }
 
@@ -45,7 +45,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   const http::Query& query = request.query;
   if (const auto word = query.find("state")) {
     const auto state = sandbox_state_from(*word);
-    if (!state) throw Error::invalid("?state", "is not a state of a sandbox");
+    if (!state) throw Error::invalid("/state", "is not a state of a sandbox");
     filter.states = {*state};
   }
   if (query.find("ended")) filter.ended = query.flag("ended");

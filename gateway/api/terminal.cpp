@@ -3,7 +3,6 @@
 #include "gateway/api/exec.hpp"
 #include "gateway/api/process_socket.hpp"
 #include "gateway/api/with_failure_cause.hpp"
-#include "gateway/api/with_query_paths.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -37,7 +36,7 @@ void TerminalHandlers::add_routes(http::Routes& routes) {
                 .permission = http::Permission::use_sandboxes,
                 .handler =
                     [this, answer](http::Request& r) {
-                      return with_query_paths(with_failure_cause(access_, r, (this->*answer)(r)));
+                      return with_failure_cause(access_, r, (this->*answer)(r));
                     },
                 .starts_work = true});
   };

@@ -18,7 +18,7 @@ std::optional<Time> time_parameter(const http::Query& query, const std::string& 
   const auto text = query.find(name);
   if (!text) return std::nullopt;
   const auto time = moment_from(with_its_plus(*text));
-  if (!time) throw Error::invalid("?" + name, "must be an RFC 3339 time or a date");
+  if (!time) throw Error::invalid("/" + name, "must be an RFC 3339 time or a date");
   return time;
 }
 
@@ -30,7 +30,7 @@ bool is_reversed(const TimeRange& range) {
 
 TimeRange time_range_parameters(const http::Query& query) {
   const TimeRange range{time_parameter(query, "from"), time_parameter(query, "to")};
-  if (is_reversed(range)) throw Error::invalid("?to", kReversed);
+  if (is_reversed(range)) throw Error::invalid("/to", kReversed);
   return range;
 }
 

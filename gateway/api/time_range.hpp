@@ -13,7 +13,7 @@ struct TimeRange {
   std::optional<Time> from, to;
 };
 
-// Reads ?from and ?to. Throws Error(invalid) with path "?from" or "?to", the latter also if it is
+// Reads ?from and ?to. Throws Error(invalid) with path "/from" or "/to", the latter also if it is
 // not after from.
 TimeRange time_range_parameters(const http::Query& query);
 // Reads the members from and to. Problems are added to the reader.

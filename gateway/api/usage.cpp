@@ -16,19 +16,19 @@ constexpr std::chrono::seconds kExportTimeout{30};
 
 std::vector<std::string> split_fields(const std::string& list) {
   if (list.empty())
-    throw Error::invalid("?group_by", "names no field: leave it out for all in one");
+    throw Error::invalid("/group_by", "names no field: leave it out for all in one");
   std::vector<std::string> fields;
   for (size_t at = 0; at <= list.size();) {
     const size_t comma = std::min(list.find(',', at), list.size());
     const std::string field = list.substr(at, comma - at);
     if (!is_usage_field(field))
-      throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
+      throw Error::invalid("/group_by", "'" + field + "' is not a field to group by");
     if (std::find(fields.begin(), fields.end(), field) != fields.end())
-      throw Error::invalid("?group_by", "names '" + field + "' twice");
+      throw Error::invalid("/group_by", "names '" + field + "' twice");
     fields.push_back(field);
     at = comma + 1;
   }
-  if (fields.size() > kMaxFields) throw Error::invalid("?group_by", "names too many fields");
+  if (fields.size() > kMaxFields) throw Error::invalid("/group_by", "names too many fields");
   return fields;
 }
 
@@ -40,7 +40,7 @@ UsageQuery query_from(const http::Request& request) {
                    .currency = request.query.find("currency")};
   if (const auto list = request.query.find("group_by")) query.group_by = split_fields(*list);
   if (query.currency && !minor_digits(*query.currency))
-    throw Error::invalid("?currency", "is not a currency that Sandgate accounts in");
+    throw Error::invalid("/currency", "is not a currency that Sandgate accounts in");
   return query;
 }
 
@@ -131,7 +131,7 @@ Task<http::Response> UsageHandlers::read(http::Request& request) {
 
 Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const auto format = usage_format_from(request.query.find("format").value_or("csv"));
-  if (!format) throw Error::invalid("?format", "must be one of: csv, json, focus");
+  if (!format) throw Error::invalid("/format", "must be one of: csv, json, focus");
   UsageExport wanted{.tenant = tenant_parameter(request)};
   const TimeRange range = time_range_parameters(request.query);
   co_await check_named_tenant(database_, wanted.tenant, request.caller);

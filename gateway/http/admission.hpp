@@ -39,7 +39,7 @@ class Admission {
 // Throws Error(invalid) if an operator names no tenant to act for.
 inline void require_tenant(const Caller& caller) {
   if (caller.tenant) return;
-  throw Error::invalid("X-Sandgate-Tenant",
+  throw Error::invalid("/X-Sandgate-Tenant",
                        "must name the tenant that an operator acts for "
                        "(--tenant of the command line)");
 }

@@ -74,7 +74,7 @@ std::optional<uint64_t> last_event_id(const Request& request) {
   uint64_t number = 0;
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (failure != std::errc() || end != text->data() + text->size())
-    throw Error::invalid("Last-Event-ID", "must be the id of an event of this stream");
+    throw Error::invalid("/Last-Event-ID", "must be the id of an event of this stream");
   return number;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/json_reader.hpp"
 #include "gateway/core/percent.hpp"
 
 namespace sandgate::http {
@@ -33,7 +34,7 @@ Query::Query(std::string_view encoded) {
     const size_t equals = std::min(item.find('='), item.size());
     const std::string_view value = item.substr(std::min(equals + 1, item.size()));
     std::string name = decoded(item.substr(0, equals), "");
-    std::string path = "?" + name;
+    std::string path = "/" + pointer_token(name);
     items_.emplace_back(std::move(name), decoded(value, std::move(path)));
   }
 }
@@ -42,7 +43,7 @@ std::optional<std::string> Query::find(std::string_view name) const {
   std::optional<std::string> found;
   for (const auto& [key, value] : items_) {
     if (key != name) continue;
-    if (found) throw Error::invalid("?" + std::string(name), "must not be sent more than once");
+    if (found) throw Error::invalid("/" + std::string(name), "must not be sent more than once");
     found = value;
   }
   return found;
@@ -52,7 +53,7 @@ bool Query::flag(std::string_view name) const {
   const auto value = find(name);
   if (!value || *value == "false") return false;
   if (*value == "true") return true;
-  throw Error::invalid("?" + std::string(name), "must be true or false");
+  throw Error::invalid("/" + std::string(name), "must be true or false");
 }
 
 int64_t Query::integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const {
@@ -62,7 +63,7 @@ int64_t Query::integer(std::string_view name, int64_t min, int64_t max, int64_t 
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
   const bool whole = failure == std::errc() && end == text->data() + text->size();
   if (!whole || value < min || value > max)
-    throw Error::invalid("?" + std::string(name), "must be an integer from " + std::to_string(min) +
+    throw Error::invalid("/" + std::string(name), "must be an integer from " + std::to_string(min) +
                                                       " to " + std::to_string(max));
   return value;
 }

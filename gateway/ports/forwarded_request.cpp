@@ -151,7 +151,7 @@ ConnectionNames connection_of(const http::Headers& headers) {
   ConnectionNames names;
   for (const auto& [name, value] : headers.fields())
     if (equal_ignoring_case(name, "Connection") && !names.add(value))
-      throw Error::invalid("Connection", "names too many fields");
+      throw Error::invalid("/Connection", "names too many fields");
   return names;
 }
 

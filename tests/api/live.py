@@ -336,7 +336,7 @@ def test_a_problem_with_a_parameter_names_it():
             raise AssertionError("a terminal started in a directory that does not exist")
         except Refused as refused:
             assert refused.status == 400, str(refused)
-            assert [field["path"] for field in json.loads(refused.body)["fields"]] == ["?cwd"], refused.body
+            assert [field["path"] for field in json.loads(refused.body)["fields"]] == ["/cwd"], refused.body
 
 
 if __name__ == "__main__":

@@ -112,7 +112,7 @@ TEST_F(ExecApi, AReconnectRunsNothing) {
   const auto again = send("POST", "/exec", R"({"shell":"touch ran"})",
                           {{"Accept", "text/event-stream"}, {"Last-Event-ID", "4"}});
   EXPECT_EQ(again.status, 400);
-  EXPECT_EQ(Json::parse(again.body)["fields"][0]["path"], "Last-Event-ID");
+  EXPECT_EQ(Json::parse(again.body)["fields"][0]["path"], "/Last-Event-ID");
   EXPECT_EQ(send("GET", "/files/stat?path=ran").status, 404);
   EXPECT_EQ(send("POST", "/exec", R"({"shell":"touch ran"})", {{"Last-Event-ID", ""}}).status, 200);
   EXPECT_EQ(send("GET", "/files/stat?path=ran").status, 200);

@@ -83,12 +83,12 @@ TEST_F(FilesApi, ASlashAtTheEndNamesNoFile) {
   send("PUT", "/files?path=n", "0123456789");
   const auto read = send("GET", "/files?path=n/");
   EXPECT_EQ(read.status, 400);
-  EXPECT_EQ(Json::parse(read.body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(Json::parse(read.body)["fields"][0]["path"], "/path");
   EXPECT_EQ(send("HEAD", "/files?path=n/").status, 400);
   EXPECT_EQ(send("GET", "/files?path=none/").status, 404);
   const auto written = send("PUT", "/files?path=fresh/", "x");
   EXPECT_EQ(written.status, 400);
-  EXPECT_EQ(Json::parse(written.body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(Json::parse(written.body)["fields"][0]["path"], "/path");
   EXPECT_EQ(send("GET", "/files/stat?path=fresh").status, 404);
   EXPECT_EQ(send("GET", "/files?path=n").body, "0123456789");
 }
@@ -170,7 +170,7 @@ TEST_F(FilesApi, AFormIsNoFile) {
     const auto form = send("PUT", "/files?path=form", "--x--", {{"Content-Type", type}});
     EXPECT_EQ(form.status, 415);
     EXPECT_EQ(Json::parse(form.body)["code"], "invalid");
-    EXPECT_EQ(Json::parse(form.body)["fields"][0]["path"], "Content-Type");
+    EXPECT_EQ(Json::parse(form.body)["fields"][0]["path"], "/Content-Type");
   }
   EXPECT_EQ(send("GET", "/files?path=form").status, 404);
   EXPECT_EQ(send("PUT", "/files?path=t", "x", {{"Content-Type", "multipart/mixed"}}).status, 200);
@@ -180,7 +180,7 @@ TEST_F(FilesApi, APartIsNotTakenForTheWhole) {
   send("PUT", "/files?path=n", "0123456789");
   const auto part = send("PUT", "/files?path=n", "x", {{"Content-Range", "bytes 0-0/10"}});
   EXPECT_EQ(part.status, 400);
-  EXPECT_EQ(Json::parse(part.body)["fields"][0]["path"], "Content-Range");
+  EXPECT_EQ(Json::parse(part.body)["fields"][0]["path"], "/Content-Range");
   EXPECT_EQ(send("GET", "/files?path=n").body, "0123456789");
 }
 
@@ -238,7 +238,7 @@ TEST_F(FilesApi, ACursorDoesNotRepeatTheFolder) {
 
 TEST_F(FilesApi, MistakesAreNamed) {
   EXPECT_EQ(send("GET", "/files").status, 400);
-  EXPECT_EQ(Json::parse(send("GET", "/files").body)["fields"][0]["path"], "?path");
+  EXPECT_EQ(Json::parse(send("GET", "/files").body)["fields"][0]["path"], "/path");
   EXPECT_EQ(send("PUT", "/files?path=x&mode=9", "").status, 400);
   EXPECT_EQ(send("GET", "/files?path=missing").status, 404);
   EXPECT_EQ(send("GET", "/files/list?depth=0").status, 400);

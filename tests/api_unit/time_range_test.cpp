@@ -38,8 +38,7 @@ TEST(TimeRanges, IsReadAlikeFromQueriesAndBodies) {
   const std::string begin = "2026-11-01T00:00:00Z", end = "2026-12-01T00:00:00Z";
   const auto both = [](const std::string& from, const std::string& to) {
     const std::string answer = asked_by_body({{"from", from}, {"to", to}});
-    EXPECT_EQ(asked_by_query("from=" + from + "&to=" + to),
-              answer.starts_with("/") ? "?" + answer.substr(1) : answer);
+    EXPECT_EQ(asked_by_query("from=" + from + "&to=" + to), answer);
     return answer;
   };
   EXPECT_EQ(both(begin, end), begin + " " + end);
@@ -62,7 +61,7 @@ TEST(TimeRanges, EitherEndMayBeLeftOut) {
 TEST(TimeRanges, AnUnescapedPlusIsOne) {
   EXPECT_EQ(asked_by_query("from=2026-11-01T02:00:00+02:00"), "2026-11-01T00:00:00Z -");
   EXPECT_EQ(asked_by_query("from=2026-11-01T02:00:00.5%2B02:00"), "2026-11-01T00:00:00.500000Z -");
-  EXPECT_EQ(asked_by_query("from=2026-11-01+02:00"), "?from must be an RFC 3339 time or a date");
+  EXPECT_EQ(asked_by_query("from=2026-11-01+02:00"), "/from must be an RFC 3339 time or a date");
 }
 
 TEST(TimeRanges, IsMadeWholeByTheMonthItEndsIn) {

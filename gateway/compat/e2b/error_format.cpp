@@ -55,7 +55,7 @@ std::string client_path(const std::string& path, ErrorFormat format) {
   const std::string_view env = format == ErrorFormat::control ? "/envVars" : "/envs";
   const std::pair<std::string_view, std::string_view> names[] = {
       {"/ttl_seconds", "/timeout"},
-      {"?cursor", "?nextToken"},
+      {"/cursor", "/nextToken"},
       {"/profile", "/templateID"},
       {"/env", env},
   };

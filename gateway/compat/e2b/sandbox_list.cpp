@@ -16,7 +16,7 @@ std::string list_name(bool oldest_first) {
 
 bool is_oldest_first(const http::Query& query) {
   const std::string order = query.find("order").value_or("desc");
-  if (order != "asc" && order != "desc") throw Error::invalid("?order", "must be asc or desc");
+  if (order != "asc" && order != "desc") throw Error::invalid("/order", "must be asc or desc");
   return order == "asc";
 }
 
@@ -24,13 +24,13 @@ std::optional<Time> started_after(const http::Query& query) {
   const auto text = query.find("startedAfter");
   if (!text || text->empty()) return std::nullopt;
   const auto at = from_rfc3339(*text);
-  if (!at) throw Error::invalid("?startedAfter", "must be a time such as 2026-07-25T12:00:00Z");
+  if (!at) throw Error::invalid("/startedAfter", "must be a time such as 2026-07-25T12:00:00Z");
   return at;
 }
 
 std::string decoded(std::string text) {
   auto plain = percent_decode(text);
-  if (!plain) throw Error::invalid("?metadata", "is not percent-encoded text");
+  if (!plain) throw Error::invalid("/metadata", "is not percent-encoded text");
   return std::move(*plain);
 }
 
@@ -44,7 +44,7 @@ std::vector<SandboxState> states_from(std::string_view text) {
     else if (word == "paused")
       states.insert(states.end(), {SandboxState::paused, SandboxState::pausing});
     else
-      throw Error::invalid("?state", "must be running or paused, or both with a comma");
+      throw Error::invalid("/state", "must be running or paused, or both with a comma");
     text.remove_prefix(std::min(end + 1, text.size()));
   }
   return states;

@@ -17,8 +17,8 @@ constexpr std::string_view kMetadata = "x-metadata-";
 
 std::string path_of(const http::Request& request) {
   const auto path = request.query.find("path");
-  if (!path || path->empty()) throw Error::invalid("?path", "is required");
-  return path_from(*path, "?path");
+  if (!path || path->empty()) throw Error::invalid("/path", "is required");
+  return path_from(*path, "/path");
 }
 
 // Rejects what would otherwise be ignored.
@@ -60,7 +60,7 @@ Task<Json> Transfers::write_parts(OpenSandbox box, const http::Request& request)
     if (!part) break;
     if (part->name != "file") continue;
     const std::string path =
-        given.empty() ? path_from(part->file_name, "") : path_from(given, "?path");
+        given.empty() ? path_from(part->file_name, "") : path_from(given, "/path");
     if (path == ".") throw Error(ErrorCode::invalid, "a file of the upload has no name");
     if (written.size() == kMaxParts || (!given.empty() && !written.empty()))
       throw Error(ErrorCode::invalid, "the upload has too many files");

@@ -50,7 +50,7 @@ void check_version(const http::Headers& headers) {
   if (!version || is_known(*version)) return;
   std::string known;
   for (const std::string_view one : kVersions) known.append(known.empty() ? "" : ", ").append(one);
-  throw Error::invalid("MCP-Protocol-Version", "must be one of " + known);
+  throw Error::invalid("/MCP-Protocol-Version", "must be one of " + known);
 }
 
 void check_origin(const http::Headers& headers, std::string_view allowed) {

@@ -14,7 +14,7 @@ Error no_session() {
 
 SessionId id_of(const http::Request& request) {
   const auto text = request.headers.find("Mcp-Session-Id");
-  if (!text) throw Error::invalid("Mcp-Session-Id", "is required");
+  if (!text) throw Error::invalid("/Mcp-Session-Id", "is required");
   auto id = SessionId::parse(*text);
   if (!id) throw no_session();
   return std::move(*id);

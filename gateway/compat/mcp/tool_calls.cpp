@@ -55,19 +55,6 @@ Error refusal_of(const Json& problem) {
   return Error(code.value_or(ErrorCode::internal), problem.value("detail", "the call failed"));
 }
 
-// Query parameters of the route are arguments of the tool, so paths are renamed.
-Error naming_arguments(const Error& error) {
-  std::string detail = error.what();
-  if (detail.starts_with('?')) detail[0] = '/';
-  Error named(error.code, detail, error.fields);
-  for (FieldProblem& field : named.fields)
-    if (field.path.starts_with('?')) field.path[0] = '/';
-  named.provider = error.provider;
-  named.retry_after = error.retry_after;
-  named.details = error.details;
-  return named;
-}
-
 http::Request request_for(const ToolCall& call, const Plan& plan, const std::string& box) {
   http::Request request = call.origin;
   request.method = plan.method;
@@ -172,7 +159,7 @@ Task<Json> ToolCalls::run(std::shared_ptr<const ToolCall> call) {
   auto working = carry_out(call, box);
   auto outcome = co_await attempt(std::move(working));
   if (auto* done = std::get_if<Json>(&outcome)) co_return std::move(*done);
-  Error error = naming_arguments(std::get<Error>(outcome));
+  Error error = std::get<Error>(std::move(outcome));
   // Later calls do not say that the sandbox before and what was in it are gone.
   if (box.made) error.details.update({{"sandbox_id", box.id}, {"new_sandbox", true}});
   co_return failed_result(

@@ -139,13 +139,13 @@ TEST(ErrorFormat, TellsEachFieldOnceAndAsClientsCallIt) {
   };
   const Error agents(ErrorCode::invalid, "is a directory", {{"/path", "is a directory"}});
   EXPECT_EQ(told(agents, ErrorFormat::unary), "/path: is a directory");
-  const Error renamed(ErrorCode::invalid, "/path: is a directory", {{"?path", "is a directory"}});
-  EXPECT_EQ(told(renamed, ErrorFormat::file), "?path: is a directory");
+  const Error doubled(ErrorCode::invalid, "/path: is a directory", {{"/path", "is a directory"}});
+  EXPECT_EQ(told(doubled, ErrorFormat::file), "/path: is a directory");
   const Error two(ErrorCode::invalid, "/ttl_seconds: is long",
                   {{"/ttl_seconds", "is long"}, {"/env/A B", "is no name"}});
   EXPECT_EQ(told(two, ErrorFormat::control), "/timeout: is long; /envVars/A B: is no name");
-  EXPECT_EQ(told(Error::invalid("?cursor", "is none"), ErrorFormat::control),
-            "?nextToken: is none");
+  EXPECT_EQ(told(Error::invalid("/cursor", "is none"), ErrorFormat::control),
+            "/nextToken: is none");
   EXPECT_EQ(told(Error::invalid("/env/A", "is long"), ErrorFormat::unary), "/envs/A: is long");
   EXPECT_EQ(told(Error::invalid("/environment", "x"), ErrorFormat::control), "/environment: x");
   EXPECT_EQ(told(Error::invalid("", "no body"), ErrorFormat::control), "no body");

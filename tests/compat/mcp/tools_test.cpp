@@ -172,10 +172,10 @@ TEST(McpToolsTest, AnArgumentThatIsMissingIsToldOnce) {
             std::set<std::string>{"/content"});
 }
 
-TEST(McpToolsTest, ErrorsNameArgumentsAndNoQuery) {
+TEST(McpToolsTest, ErrorsNameArguments) {
   const Json result =
       called("read_file", {{"path", "d"}}, [](http::Request&) -> Task<http::Response> {
-        throw Error::invalid("?path", "is a directory");
+        throw Error::invalid("/path", "is a directory");
         co_return http::Response();
       });
   EXPECT_EQ(result.at("isError"), true);
