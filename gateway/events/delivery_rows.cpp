@@ -37,6 +37,9 @@ constexpr char kTakeDue[] = R"sql(
   FROM taken t JOIN webhook w ON w.id = t.webhook JOIN event e ON e.position = t.position
   ORDER BY t.webhook, t.position)sql";
 
+// Longer than any pause between two tries: without a failure for so long, nobody has tried.
+constexpr std::chrono::seconds kLongestSilence{2 * 3600};
+
 void give_up_webhook(pqxx::work& tx, int64_t webhook) {
   tx.exec_params("UPDATE webhook SET disabled_at = now() WHERE id = $1", webhook);
   tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1", webhook);
@@ -84,23 +87,26 @@ void set_delivered(pqxx::work& tx, const Delivery& delivery) {
 FailureOutcome set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
                           std::chrono::milliseconds pause, std::chrono::seconds patience) {
   // Lock the webhook's row first, in the order of a webhook's removal.
-  tx.exec_params(
+  const auto webhook = tx.exec_params(
       "UPDATE webhook SET last_failure_at = now(), last_failure = $2, last_failure_event = $3,"
-      " failing_since = coalesce(failing_since, now()),"
-      " rest_until = now() + make_interval(secs => least($4 / 1000.0, 60)) WHERE id = $1",
-      delivery.webhook, reason, delivery.event.id, pause.count());
+      " failing_since = CASE WHEN last_failure_at > now() - make_interval(secs => $6)"
+      "   THEN coalesce(failing_since, now()) ELSE now() END,"
+      " rest_until = now() + make_interval(secs => least($4 / 1000.0, 60)) WHERE id = $1"
+      " RETURNING failing_since < now() - make_interval(secs => $5)",
+      delivery.webhook, reason, delivery.event.id, pause.count(), patience.count(),
+      kLongestSilence.count());
   const auto rows = tx.exec_params(
-      "UPDATE webhook_delivery d SET next_try_at = now() + make_interval(secs => $4 / 1000.0)"
-      " FROM webhook w WHERE d.webhook = $1 AND d.position = $2 AND d.attempts = $3 AND w.id = $1"
-      " RETURNING d.created_at < now() - make_interval(secs => $5),"
-      "   w.last_success_at IS NULL OR w.last_success_at < d.created_at",
+      "UPDATE webhook_delivery SET next_try_at = now() + make_interval(secs => $4 / 1000.0)"
+      " WHERE webhook = $1 AND position = $2 AND attempts = $3"
+      " RETURNING created_at < now() - make_interval(secs => $5)",
       delivery.webhook, delivery.event.position, delivery.attempts, pause.count(),
       patience.count());
-  if (rows.empty() || !rows[0][0].as<bool>()) return FailureOutcome::retry;
-  if (rows[0][1].as<bool>()) {
+  if (rows.empty()) return FailureOutcome::retry;
+  if (webhook[0][0].as<bool>()) {
     give_up_webhook(tx, delivery.webhook);
     return FailureOutcome::webhook_disabled;
   }
+  if (!rows[0][0].as<bool>() || delivery.attempts < kMinTries) return FailureOutcome::retry;
   tx.exec_params("DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2",
                  delivery.webhook, delivery.event.position);
   return FailureOutcome::given_up;

@@ -33,9 +33,12 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most
 void set_delivered(pqxx::work& tx, const Delivery& delivery);
 
 enum class FailureOutcome { retry, given_up, webhook_disabled };
+// A delivery is given up after so many tries at the earliest, about six hours of them, however long
+// no gateway was there to try.
+inline constexpr int kMinTries = 17;
 // Records a failure: retries after `pause`, and rests the webhook as long, for a minute at most. A
-// delivery older than `patience` is given up; if the webhook accepted nothing since that delivery
-// was queued, the webhook is disabled.
+// webhook that was tried for `patience` and accepted nothing is disabled, with all its deliveries.
+// Otherwise a delivery is given up that is older than `patience` and was tried kMinTries times.
 FailureOutcome set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
                           std::chrono::milliseconds pause, std::chrono::seconds patience);
 

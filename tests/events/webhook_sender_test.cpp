@@ -212,13 +212,10 @@ TEST_F(WebhookSenderTest, ReplicasSendEachEventOnce) {
 }
 
 TEST_F(WebhookSenderTest, GivesUpAnEventAfterADay) {
-  happen();
-  run(sender.step());  // a success, which the day counts from
   answer(500);
   happen(2);
-  sql("UPDATE webhook SET last_success_at = now() - interval '1 hour'");
-  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours' WHERE position ="
-      " (SELECT min(position) FROM webhook_delivery)");
+  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours', attempts = 30"
+      " WHERE position = (SELECT min(position) FROM webhook_delivery)");
   run(sender.step());
   EXPECT_EQ(state(), "failing");
   EXPECT_EQ(webhook().pending, 1);
@@ -227,7 +224,9 @@ TEST_F(WebhookSenderTest, GivesUpAnEventAfterADay) {
 TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
   answer(0);
   happen(3);
-  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours'");
+  run(sender.step());
+  sql("UPDATE webhook SET failing_since = now() - interval '25 hours'");
+  all_due();
   run(sender.step());
   EXPECT_EQ(state(), "disabled");
   EXPECT_EQ(webhook().pending, 0);
@@ -239,6 +238,42 @@ TEST_F(WebhookSenderTest, ADayWithoutASuccessDisables) {
   answer(200);
   happen();
   EXPECT_EQ(run(sender.step()), 1u);
+}
+
+// A machine that was switched off over the weekend: its receiver may start after it, too.
+TEST_F(WebhookSenderTest, ADayInWhichNobodyTriedDoesNotCount) {
+  answer(500);
+  happen(2);
+  for (const bool tried_before : {false, true}) {
+    if (tried_before)
+      sql("UPDATE webhook SET failing_since = now() - interval '60 hours',"
+          " last_failure_at = now() - interval '59 hours'");
+    sql("UPDATE webhook_delivery SET created_at = now() - interval '60 hours'");
+    all_due();
+    run(sender.step());
+    EXPECT_EQ(state(), "failing");
+    EXPECT_EQ(webhook().pending, 2);
+  }
+  answer(200);
+  for (int rounds = 0; rounds < 2; ++rounds) {
+    all_due();
+    run(sender.step());
+  }
+  EXPECT_EQ(webhook().pending, 0);
+}
+
+// It has a day to see whether the new settings help, whatever waits for it.
+TEST_F(WebhookSenderTest, OneThatIsMendedHasAnotherDay) {
+  answer(500);
+  happen();
+  run(sender.step());
+  sql("UPDATE webhook SET failing_since = now() - interval '25 hours'");
+  sql("UPDATE webhook_delivery SET created_at = now() - interval '25 hours'");
+  put();
+  all_due();
+  run(sender.step());
+  EXPECT_EQ(state(), "failing");
+  EXPECT_EQ(webhook().pending, 1);
 }
 
 TEST_F(WebhookSenderTest, OneWhoseSecretIsSealedAwayFailsAndSaysWhy) {
