@@ -13,6 +13,7 @@
 #include "gateway/core/error.hpp"
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/supervisor/postgres_programs.hpp"
 
 namespace sandgate {
 namespace {
@@ -21,27 +22,6 @@ namespace fs = std::filesystem;
 
 constexpr std::chrono::seconds kOrphansTimeout{2};
 constexpr std::chrono::milliseconds kOrphansPause{10};
-
-// The directory of the newest initdb in the places of Debian, Red Hat and source builds.
-std::string programs() {
-  std::error_code missing;
-  int newest = 0;
-  std::string found;
-  for (const auto& entry : fs::directory_iterator("/usr/lib/postgresql", missing)) {
-    const int version = std::atoi(entry.path().filename().c_str());
-    if (version > newest && fs::exists(entry.path() / "bin/initdb")) {
-      newest = version;
-      found = entry.path() / "bin";
-    }
-  }
-  for (const char* place : {"/usr/pgsql/bin", "/usr/local/pgsql/bin", "/usr/bin"})
-    if (found.empty() && fs::exists(std::string(place) + "/initdb")) found = place;
-  if (found.empty())
-    throw Error(ErrorCode::unavailable,
-                "no PostgreSQL server programs found: run 'apt-get install postgresql' or set "
-                "database.url");
-  return found;
-}
 
 ChildSpec program(const std::string& path, std::vector<std::string> arguments,
                   const SystemAccount& account) {
@@ -164,7 +144,7 @@ void stop_leftover(const Config& config, const std::string& bin, const SystemAcc
 }  // namespace
 
 ChildSpec prepare_embedded_postgres(const Config& config, const SystemAccount& account) {
-  const std::string bin = programs();
+  const std::string bin = postgres_programs(config.postgres_data());
   ensure_directory(config.postgres_socket(), account, 0700);
   if (fs::exists(config.postgres_data()))
     stop_leftover(config, bin, account);
