@@ -43,7 +43,7 @@ void ProcessSupervisor::schedule_restart(Child& child, int failures) {
   child.start_again_at = steady_clock::now() + kFirstPause * (1 << child.failures);
 }
 
-void ProcessSupervisor::start_due() {
+std::optional<std::string> ProcessSupervisor::start_due() {
   for (Child& child : children_) {
     if (child.pid != 0 || steady_clock::now() < child.start_again_at) continue;
     if (child.spec.before_start) child.spec.before_start();
@@ -53,7 +53,7 @@ void ProcessSupervisor::start_due() {
     } catch (const Error& error) {
       // Processes or descriptors are exhausted; the running children must continue.
       log::error("not started", {{"process", child.spec.name}, {"reason", error.what()}});
-      if (!child.stable && ++child.exits >= kMaxExits) throw;
+      if (!child.stable && ++child.exits >= kMaxExits) return error.what();
       schedule_restart(child, child.failures + 1);
       continue;
     }
@@ -64,6 +64,7 @@ void ProcessSupervisor::start_due() {
     child.renewed = false;  // it was started with the renewed settings
     log::info("started", {{"process", child.spec.name}, {"pid", child.pid}});
   }
+  return std::nullopt;
 }
 
 void ProcessSupervisor::ended(Child& child, int status) {
@@ -158,7 +159,8 @@ int ProcessSupervisor::run() {
   bool told = false;
   std::optional<std::string> reason;
   while (!told && !reason) {
-    start_due();
+    reason = start_due();
+    if (reason) break;
     pollfd waiting{signals, POLLIN, 0};
     poll(&waiting, 1, milliseconds_to_next_start());
     signalfd_siginfo info;

@@ -49,7 +49,8 @@ class ProcessSupervisor {
     bool renewed = false;  // has new settings that the child was not sent yet
   };
 
-  void start_due();
+  // Starts those whose time has come. Returns the reason if everything has to stop.
+  std::optional<std::string> start_due();
   void reload();
   // Sends renewed settings to each child that has read its previous ones.
   void send_renewed();

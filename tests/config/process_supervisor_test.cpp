@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,6 +10,7 @@
 #include <sstream>
 #include <thread>
 
+#include "gateway/core/error.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/run.hpp"
 
@@ -77,7 +79,11 @@ pid_t supervise(Prepare prepare) {
   if (pid != 0) return pid;
   ProcessSupervisor processes;
   prepare(processes);
-  _exit(processes.run());
+  try {
+    _exit(processes.run());
+  } catch (const Error&) {
+    _exit(3);
+  }
 }
 
 int end(pid_t supervisor) {
@@ -167,6 +173,32 @@ TEST(ProcessSupervisor, WhatRanLongIsStartedAgainWhateverItsExit) {
   });
   EXPECT_TRUE(becomes(notes, "start\nstart\n"));
   EXPECT_EQ(end(supervisor), 0);
+}
+
+// The machine has no room for it, ever.
+TEST(ProcessSupervisor, OneThatIsNeverStartedEndsTheOthersInOrder) {
+  const test::TempDirectory directory;
+  const std::string notes = directory.path() + "/notes";
+  ChildSpec never = script("never", "exit 0", false);
+  never.settings = "{}";
+  never.before_start = [] {
+    rlimit files{};
+    getrlimit(RLIMIT_NOFILE, &files);
+    files.rlim_cur = 3;  // the standard descriptors
+    setrlimit(RLIMIT_NOFILE, &files);
+  };
+  const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
+    processes.add(script("first",
+                         "trap 'sleep 0.5; echo stopped > " + notes +
+                             "; exit' TERM; while :; do sleep 0.05; done",
+                         false),
+                  std::chrono::seconds(5));
+    processes.add(never, std::chrono::seconds(5));
+  });
+  int status = 0;
+  waitpid(supervisor, &status, 0);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
+  EXPECT_EQ(text_of(notes), "stopped\n");
 }
 
 }  // namespace
