@@ -28,10 +28,7 @@ void Accounting::start() {
          [this]() -> Task<void> { co_await meter.flush(foundation.database); });
   repeat(foundation.executor(), "ends", seconds(1),
          [this]() -> Task<void> { co_await meter.book_ends(foundation.database); });
-  repeat(foundation.executor(), "exports", seconds(5), [this]() -> Task<void> {
-    // Sends batches until the backlog is empty; a failing export is not due again immediately.
-    for (size_t moved = 1; moved > 0;) moved = co_await exports.run_once();
-  });
+  keep_running(foundation.executor(), "exports", [this] { return exports.run(); });
   repeat(foundation.executor(), "partitions", std::chrono::hours(6),
          [this]() -> Task<void> { co_await create_usage_partitions(foundation.database); });
   repeat_until_none(foundation.executor(), "closing", std::chrono::hours(1),

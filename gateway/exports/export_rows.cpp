@@ -112,7 +112,7 @@ bool remove(pqxx::work& tx, const std::string& name) {
 std::vector<std::string> due(pqxx::work& tx) {
   std::vector<std::string> names;
   for (const auto& row : tx.exec("SELECT name FROM export WHERE enabled AND next_try_at <= now()"
-                                 " AND lease_until <= now() ORDER BY name"))
+                                 " AND lease_until <= now() ORDER BY next_try_at, name"))
     names.push_back(row[0].as<std::string>());
   return names;
 }

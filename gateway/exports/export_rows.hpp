@@ -45,7 +45,7 @@ std::vector<ExportRow> read(pqxx::work& tx, const Cipher& cipher,
 void write(pqxx::work& tx, const Cipher& cipher, const ExportRow& row);
 bool remove(pqxx::work& tx, const std::string& name);
 
-// Names of enabled exports that are due and not leased.
+// Names of enabled exports that are due and not leased; first those that have waited longest.
 std::vector<std::string> due(pqxx::work& tx);
 // Leases an export; empty when it is not due or leased.
 std::optional<ExportRow> take(pqxx::work& tx, const Cipher& cipher, const std::string& name,

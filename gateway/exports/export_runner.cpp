@@ -1,7 +1,6 @@
 #include "gateway/exports/export_runner.hpp"
 
 #include "billing/booking_watermark.hpp"
-#include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/exports/export_events.hpp"
@@ -11,7 +10,8 @@ namespace {
 
 // In sequence numbers, not events: bookings that were rolled back leave gaps.
 constexpr int64_t kWindow = 200;
-constexpr size_t kExportsAtOnce = 8;
+constexpr size_t kExportsAtOnce = 32;
+constexpr std::chrono::milliseconds kLook{5000}, kLookForRoom{100};
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kMaxRetryAfter{24};
 
@@ -42,26 +42,60 @@ export_rows::Round round_of(const ExportRow& row, int64_t end,
 
 }  // namespace
 
+// Counts an export as under way until destruction.
+class ExportRunner::UnderWay {
+ public:
+  UnderWay(ExportRunner& runner, std::string name) : runner_(runner), name_(std::move(name)) {
+    runner_.under_way_.insert(name_);
+  }
+  ~UnderWay() { runner_.under_way_.erase(name_); }
+  UnderWay(const UnderWay&) = delete;
+  UnderWay& operator=(const UnderWay&) = delete;
+
+ private:
+  ExportRunner& runner_;
+  const std::string name_;
+};
+
+bool ExportRunner::is_full() const { return under_way_.size() >= kExportsAtOnce; }
+
 std::chrono::seconds ExportRunner::backoff(int failures) {
   const std::chrono::seconds wait(int64_t{2} << std::min(failures, 16));
   return std::min(wait, kLongestBackoff);
 }
 
 Task<size_t> ExportRunner::run_once() {
-  auto names = co_await database_.run([](pqxx::work& tx) { return export_rows::due(tx); });
-  if (names.empty()) co_return 0;
-  const int64_t through = co_await booking_watermark(database_);
   size_t moved = 0;
-  auto send = [this, through, &moved](std::string name) -> Task<void> {
-    auto running = run_one(name, through);
-    const auto outcome = co_await attempt(std::move(running));
-    if (const Error* error = std::get_if<Error>(&outcome))
-      log::warn("an export was interrupted", {{"export", name}, {"reason", error->what()}});
-    else
-      moved += std::get<size_t>(outcome);
-  };
-  co_await for_each_concurrent(std::move(names), kExportsAtOnce, send);
+  const auto names = co_await database_.run(&export_rows::due);
+  for (const std::string& name : names) moved += co_await run_one(name);
   co_return moved;
+}
+
+Task<void> ExportRunner::run() {
+  const asio::any_io_executor executor = co_await asio::this_coro::executor;
+  for (;;) {
+    const auto names = co_await database_.run(&export_rows::due);
+    for (const std::string& name : names) {
+      if (is_full() || under_way_.contains(name)) continue;
+      auto counted = std::make_shared<UnderWay>(*this, name);
+      spawn_detached(executor, [this, counted, name] { return send_backlog(name); });
+    }
+    co_await sleep_for(is_full() ? kLookForRoom : kLook);
+  }
+}
+
+// A failing export is not due again at once, so it ends here. One that has much to send gives its
+// place up after each batch when others may wait for one.
+Task<void> ExportRunner::send_backlog(std::string name) {
+  for (size_t moved = 1; moved > 0 && !is_full();) {
+    auto running = run_one(name);
+    const auto outcome = co_await attempt(std::move(running));
+    if (const Error* error = std::get_if<Error>(&outcome)) {
+      log::warn("an export was interrupted", {{"export", name}, {"reason", error->what()}});
+      co_return;
+    }
+    moved = std::get<size_t>(outcome);
+  }
 }
 
 Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {
@@ -82,7 +116,8 @@ Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<Export
   co_return co_await exporter->deliver(std::move(events));
 }
 
-Task<size_t> ExportRunner::run_one(std::string name, int64_t through) {
+Task<size_t> ExportRunner::run_one(std::string name) {
+  const int64_t through = co_await booking_watermark(database_);
   auto taking = [this, name](pqxx::work& tx) {
     return export_rows::take(tx, cipher_, name, lease_);
   };

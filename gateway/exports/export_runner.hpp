@@ -1,4 +1,7 @@
 #pragma once
+#include <set>
+#include <string>
+
 #include "gateway/core/database.hpp"
 #include "gateway/exports/export_rows.hpp"
 
@@ -22,15 +25,21 @@ class ExportRunner {
         allow_private_(allow_private),
         lease_(lease) {}
 
-  // Sends one batch of every due export, of several at a time. Returns how far they got, in booking
+  // Sends one batch of every due export, one after another. Returns how far they got, in booking
   // numbers (also those that no event has) and retried dead letters; more may wait unless it is 0.
   Task<size_t> run_once();
+  // Sends what is due until cancelled. Each export goes at its receiver's pace: a slow one delays
+  // no other, unless 32 of them are. On one loop.
+  Task<void> run();
 
   // Pause after a failure that follows `failures` others in a row: 2 s doubling to 5 minutes.
   static std::chrono::seconds backoff(int failures);
 
  private:
-  Task<size_t> run_one(std::string name, int64_t through);
+  class UnderWay;
+  bool is_full() const;
+  Task<void> send_backlog(std::string name);
+  Task<size_t> run_one(std::string name);
   Task<size_t> send_batch(ExportRow row, int64_t through);
   Task<void> keep_leased(ExportRow row);  // until it is cancelled
   Task<BatchResult> retry_dead_letters(ExportRow row);  // dead letters marked for retry
@@ -42,6 +51,7 @@ class ExportRunner {
   const Clock& clock_;
   const bool allow_private_;
   const std::chrono::milliseconds lease_;
+  std::set<std::string> under_way_;  // by run()
 };
 
 }  // namespace sandgate

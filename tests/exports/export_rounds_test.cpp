@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <set>
 #include <thread>
 
 #include "tests/exports/exports_fixture.hpp"
@@ -65,6 +66,41 @@ TEST_F(ExportRounds, PausesGrowOnlyWhileNothingIsTaken) {
   receiver.fault({{"status", 503}, {"times", 1000}, {"only", "cus_two"}});
   EXPECT_EQ(fails_again(), soon(1)) << "the first tenant's was taken";
   EXPECT_EQ(fails_again(), std::pair(2, false));
+}
+
+// Not even once it has begun: the other's backlog is several batches long.
+TEST_F(ExportRounds, ASlowReceiverDelaysNoOtherExport) {
+  test::Receiver other;
+  for (const auto& [name, url] : {std::pair("a", receiver.url()), std::pair("b", other.url())}) {
+    ExportStore::Draft draft{.name = name, .kind = "webhook"};
+    draft.settings = {{"url", url + "/hook"}, {"allow_private", true}};
+    draft.secrets = {{"secret", Secret("whsec-0123456789abcdef")}};
+    run(store.put(draft, {}));
+  }
+  for (const int booked_before : {1000, 2000, 3000}) {
+    use(100s);
+    run(database->run([=](pqxx::work& tx) {
+      tx.exec("SELECT setval('usage_sequence', " + std::to_string(booked_before) + ")");
+    }));
+  }
+  receiver.fault({{"status", 503}, {"times", 1}, {"seconds", 6}});
+  asio::thread_pool pool(1);
+  asio::co_spawn(pool, runner.run(), [](std::exception_ptr) {});
+  const auto limit = std::chrono::steady_clock::now() + 5s;
+  const auto sandboxes_at = [](test::Receiver& at) {
+    std::set<std::string> found;
+    const Json state = at.state();
+    for (const Json& event : state["hooks"]) found.insert(event["sandbox"]);
+    return found.size();
+  };
+  while (sandboxes_at(other) < 3 && std::chrono::steady_clock::now() < limit)
+    std::this_thread::sleep_for(50ms);
+  EXPECT_EQ(sandboxes_at(other), 3u);
+  EXPECT_EQ(sandboxes_at(receiver), 0u) << "it is still at its first";
+  pool.stop();
+  pool.join();
+  // What the database still works on is told to the pool.
+  EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
 }
 
 }  // namespace

@@ -71,27 +71,6 @@ TEST_F(ExportsTest, ChargesOfOneExportAreInOneCurrency) {
   EXPECT_EQ(received(), Decimal::parse("0.0333").value());
 }
 
-TEST_F(ExportsTest, ASlowReceiverDelaysNoOtherExport) {
-  test::Receiver other;
-  for (const auto& [name, url] : {std::pair("a", receiver.url()), std::pair("b", other.url())}) {
-    ExportStore::Draft draft{.name = name, .kind = "webhook"};
-    draft.settings = {{"url", url + "/hook"}, {"allow_private", true}};
-    draft.secrets = {{"secret", Secret("whsec-0123456789abcdef")}};
-    run(store.put(draft, {}));
-  }
-  use(100s);
-  receiver.fault({{"status", 503}, {"times", 1}, {"seconds", 6}});
-  std::thread round([&] { run(runner.run_once()); });
-  const auto limit = std::chrono::steady_clock::now() + 4s;
-  bool taken = false;
-  while (!taken && std::chrono::steady_clock::now() < limit) {
-    std::this_thread::sleep_for(50ms);
-    taken = !other.state()["hooks"].empty();
-  }
-  EXPECT_TRUE(taken);
-  round.join();
-}
-
 TEST_F(ExportsTest, ThePastHasWhatIsBookedAtThatMoment) {
   pqxx::connection other(database.url());
   pqxx::work booking(other);
