@@ -19,8 +19,8 @@ namespace sandgate {
 namespace {
 
 // SANDGATE_ variables that configure clients and tests, not the server.
-constexpr std::array kForeign{"SANDGATE_URL", "SANDGATE_API_KEY", "SANDGATE_TEST_",
-                              "SANDGATE_BINARY"};
+constexpr std::array kForeign{"SANDGATE_URL", "SANDGATE_API_KEY", "SANDGATE_TENANT",
+                              "SANDGATE_TEST_", "SANDGATE_BINARY"};
 
 std::string pointer(const std::string& path) {
   std::string text = "/" + path;
@@ -45,6 +45,12 @@ const Option* find_option(const std::string& path) {
   return nullptr;
 }
 
+bool is_group(const std::string& path) {
+  return std::ranges::any_of(options(), [group = path + "."](const Option& option) {
+    return option.path.starts_with(group);
+  });
+}
+
 void apply(Config& config, const std::string& path, const std::string& value,
            const std::string& origin, Problems& problems) {
   const Option* option = find_option(path);
@@ -55,7 +61,10 @@ void apply(Config& config, const std::string& path, const std::string& value,
 
 void apply_node(Config& config, const std::string& path, const YAML::Node& node,
                 const std::string& file, Problems& problems) {
-  if (node.IsMap()) {
+  if (node.IsNull() || (node.IsMap() && node.size() == 0)) {
+    if (!find_option(path) && !is_group(path))
+      problems.add(pointer(path), "is not a known setting (" + file + ")");
+  } else if (node.IsMap()) {
     std::set<std::string> seen;
     for (const auto& member : node) {
       const std::string name = member.first.as<std::string>();
@@ -67,7 +76,7 @@ void apply_node(Config& config, const std::string& path, const YAML::Node& node,
     }
   } else if (node.IsScalar()) {
     apply(config, path, node.as<std::string>(), file, problems);
-  } else if (!node.IsNull()) {
+  } else {
     problems.add(pointer(path), "must be a single value (" + file + ")");
   }
 }
@@ -93,10 +102,13 @@ void apply_file(Config& config, const std::string& file, bool again, Problems& p
     return problems.add(
         "", "cannot read " + file + (again ? " again: only a regular file can be" : ""));
   try {
-    const YAML::Node document = YAML::Load(*text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(*text);
+    if (documents.size() > 1)
+      return problems.add("", file + " has several documents: leave one, without a '---' inside");
+    const YAML::Node document = documents.empty() ? YAML::Node() : documents[0];
     if (!document.IsNull() && !document.IsMap())
       return problems.add("", file + " must be a map of settings");
-    if (document.IsMap()) apply_node(config, "", document, file, problems);
+    if (document.IsMap() && document.size() > 0) apply_node(config, "", document, file, problems);
   } catch (const YAML::Exception& failure) {
     problems.add("", file + ": " + failure.what());
   }

@@ -110,14 +110,24 @@ std::string get_data_listen(const Config& config) {
   return address.empty() ? "" : get_address(address, port);
 }
 
+// Labels between single dots, none of them empty.
+bool is_domain(const std::string& text) {
+  const auto fits = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.'; };
+  return !text.empty() && std::ranges::all_of(text, fits) && text.front() != '.' &&
+         text.back() != '.' && text.find("..") == std::string::npos;
+}
+
+bool is_port(const std::string& text) {
+  uint16_t number = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  return failure == std::errc() && end == text.data() + text.size() && number != 0;
+}
+
 std::string set_domain(Config& config, const std::string& value) {
-  const size_t name_end = std::min(value.find(':'), value.size());
-  const auto is_label = [](unsigned char c) { return std::isalnum(c) || c == '-' || c == '.'; };
-  const bool named =
-      std::all_of(value.begin(), value.begin() + static_cast<long>(name_end), is_label);
-  if (!named || value.starts_with('.') ||
-      value.find_first_not_of("0123456789", name_end + 1) < value.size())
-    return "must be a domain, with :port when clients need one";
+  const size_t colon = value.find(':');
+  const bool fits = is_domain(value.substr(0, colon)) &&
+                    (colon == std::string::npos || is_port(value.substr(colon + 1)));
+  if (!value.empty() && !fits) return "must be a domain, with :port when clients need one";
   config.ports.domain = value;
   return "";
 }

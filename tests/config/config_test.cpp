@@ -73,10 +73,12 @@ TEST(Config, RefusesFilesThatAreNotAMapOfValues) {
 }
 
 TEST(Config, WarnsOfVariablesThatLookLikeSettings) {
-  const Config config = load_config(
-      {.file = "",
-       .environment = {{"SANDGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080"}, {"SANDGATE_URL", "x"}},
-       .flags = {}});
+  const Config config =
+      load_config({.file = "",
+                   .environment = {{"SANDGATE_PORT_8080_TCP", "tcp://10.0.0.1:8080"},
+                                   {"SANDGATE_URL", "x"},
+                                   {"SANDGATE_TENANT", "x"}},
+                   .flags = {}});
   ASSERT_EQ(config.warnings.size(), 1u);
   EXPECT_NE(config.warnings[0].find("SANDGATE_PORT_8080_TCP"), std::string::npos);
 }
@@ -95,6 +97,35 @@ TEST(Config, RefusesASettingGivenTwice) {
   const test::TempDirectory directory;
   EXPECT_EQ(problem_paths(with_file(directory, "log: {level: info, level: debug}\nlog: {}\n")),
             (std::set<std::string>{"/log", "/log/level"}));
+}
+
+TEST(Config, RefusesUnknownSettingsWithoutAValue) {
+  const test::TempDirectory directory;
+  EXPECT_EQ(problem_paths(with_file(directory, "nonsense:\nlog: {levle: }\nfoo: {}\n")),
+            (std::set<std::string>{"/nonsense", "/log/levle", "/foo"}));
+  EXPECT_EQ(problem_paths(with_file(directory, "listen:\nlocal: {egress: }\nlog: {}\n")),
+            std::set<std::string>());
+}
+
+// Nothing in the second one would count.
+TEST(Config, RefusesASecondDocument) {
+  const test::TempDirectory directory;
+  for (const char* text : {"", "---\n", "# nothing\n", "---\nlog: {level: debug}\n"})
+    EXPECT_NO_THROW(load_config(with_file(directory, text))) << text;
+  EXPECT_THROW(load_config(with_file(directory, "log: {level: debug}\n---\nlisten: 127.0.0.1:1\n")),
+               Error);
+}
+
+TEST(Config, RefusesDomainsThatNoHostCanBeBelow) {
+  const auto refused = [](const std::string& value) {
+    return !problem_paths({.file = "", .environment = {}, .flags = {{"ports.domain", value}}})
+                .empty();
+  };
+  for (const char* domain :
+       {":80", ".a.b", "a.b.", "a..b", "a.b:", "a.b:0", "a.b:65536", "a.b:80x", "https://a.b"})
+    EXPECT_TRUE(refused(domain)) << domain;
+  for (const char* domain : {"", "a.b", "localhost:8080", "Sandboxes.Example.com:65535"})
+    EXPECT_FALSE(refused(domain)) << domain;
 }
 
 TEST(Config, RefusesADirectoryForAFile) {
