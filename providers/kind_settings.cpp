@@ -1,9 +1,8 @@
 #include "providers/kind_settings.hpp"
 
-#include <algorithm>
-
 #include <boost/url/parse.hpp>
 
+#include "gateway/core/field_text.hpp"
 #include "providers/address_rules.hpp"
 
 namespace sandgate {
@@ -14,10 +13,6 @@ bool is_base_url(const std::string& text) {
   return url && (url->scheme() == "http" || url->scheme() == "https") && !url->host().empty() &&
          !(url->has_port() && url->port_number() == 0) && !url->has_query() &&
          !url->has_fragment() && !url->has_userinfo();
-}
-
-bool is_visible(const std::string& text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
 }
 
 }  // namespace
@@ -40,7 +35,7 @@ void refuse_private_urls(const Json& settings, Problems& problems) {
 Secret read_credential(ObjectReader& reader, std::string_view name) {
   reader.require(name);
   const std::string value = reader.text(name, {1, 4096}).value_or("");
-  if (!is_visible(value)) reader.problem(name, "must be visible ASCII");
+  if (!is_visible_ascii(value)) reader.problem(name, "must be visible ASCII");
   return Secret(value);
 }
 

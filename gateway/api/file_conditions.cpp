@@ -7,7 +7,6 @@
 #include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
 #include "gateway/http/date.hpp"
-#include "gateway/http/token.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -64,7 +63,7 @@ std::string entity_tag(const FileEntry& entry) {
                 static_cast<unsigned long long>(to_micros(entry.modified_at)));
   const std::string& revision = entry.revision;
   // The revision comes from a sandbox or another server and may contain anything.
-  const bool fits = !revision.empty() && http::is_visible_ascii(revision) &&
+  const bool fits = !revision.empty() && is_visible_ascii(revision) &&
                     revision.find_first_of("\",") == std::string::npos;
   if (!fits) return "W/\"" + std::string(text) + "\"";
   return "\"" + std::string(text) + "-" + revision + "\"";

@@ -21,6 +21,11 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
+// Whether all characters are in '!' to '~', as in a token or a key that fits in a header.
+inline bool is_visible_ascii(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });
+}
+
 // Without leading and trailing spaces and tabs.
 inline std::string_view trimmed(std::string_view text) {
   const size_t begin = text.find_first_not_of(" \t");

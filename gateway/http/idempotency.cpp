@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "gateway/core/crypto.hpp"
-#include "gateway/http/token.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::http {
 namespace {

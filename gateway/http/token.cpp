@@ -51,10 +51,6 @@ bool is_host(std::string_view text) {
                           port.find_first_not_of("0123456789", 1) == std::string_view::npos);
 }
 
-bool is_visible_ascii(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c >= '!' && c <= '~'; });
-}
-
 bool is_tracestate(std::string_view text) {
   return text.size() <= kMaxTraceState &&
          std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~'; });
