@@ -6,10 +6,12 @@
 #include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/percent.hpp"
 #include "gateway/core/utf8.hpp"
+#include "providers/kind_settings.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
@@ -111,6 +113,12 @@ class StripeExporter : public Exporter {
     return entries == parts_.settings.end() ? "" : entries->value(name, "");
   }
 
+  std::string base_url() const {
+    std::string url = parts_.settings.value("url", kStripeUrl);
+    while (url.ends_with('/')) url.pop_back();
+    return url;
+  }
+
   bool sends_charges() const { return parts_.settings.value("value", "quantity") == "charge"; }
 
   // Whether a charge is in another currency than those that are sent. Zero is the same in each.
@@ -148,7 +156,7 @@ class StripeExporter : public Exporter {
     // failure under one, too, and repeats it for a day.
     const std::string identifier = sha256_hex(parts_.name + "/" + event.row.id);
     HttpCall call{.method = "POST",
-                  .url = parts_.settings.value("url", kStripeUrl) + "/v1/billing/meter_events",
+                  .url = base_url() + "/v1/billing/meter_events",
                   .allow_private = parts_.settings.value("allow_private", false),
                   .peer = "the receiver"};
     call.headers = {{"Authorization", "Bearer " + parts_.secrets.at("api_key").reveal()},
@@ -179,12 +187,14 @@ void validate_stripe(const Json& settings, const ExportSecrets& secrets, Problem
   const auto currency = reader.text("currency", {.max = 8});
   if (currency && !minor_digits(*currency))
     reader.problem("currency", "is not a currency that Sandgate accounts in");
-  const auto url = reader.text("url", {.min = 8, .max = 1024});
-  if (url && !url->starts_with("https://") && !url->starts_with("http://"))
-    reader.problem("url", "must be an http or https URL");
+  read_base_url(reader, "url");
   reader.boolean("allow_private");
   reader.finish();
-  if (!secrets.contains("api_key")) problems.add("/secrets/api_key", "is required");
+  const auto key = secrets.find("api_key");
+  if (key == secrets.end())
+    problems.add("/secrets/api_key", "is required");
+  else if (!is_visible_ascii(key->second.reveal()))
+    problems.add("/secrets/api_key", "must be visible ASCII, without spaces or line ends");
 }
 
 std::unique_ptr<Exporter> make_stripe(ExporterParts parts) {

@@ -1,5 +1,7 @@
 #include "gateway/exports/webhook.hpp"
 
+#include <boost/url/parse.hpp>
+
 #include "gateway/core/webhook_signature.hpp"
 #include "providers/transport/rest_api.hpp"
 
@@ -58,12 +60,18 @@ class WebhookExporter : public Exporter {
   ExporterParts parts_;
 };
 
+// With a query, a user and a password, where the receiver asks for them.
+bool is_receiver(const std::string& text) {
+  const auto url = boost::urls::parse_uri(text);
+  return url && (url->scheme() == "http" || url->scheme() == "https") && !url->host().empty() &&
+         !(url->has_port() && url->port_number() == 0) && !url->has_fragment();
+}
+
 void validate_webhook(const Json& settings, const ExportSecrets& secrets, Problems& problems) {
   ObjectReader reader(settings, problems, "/settings");
   reader.require("url");
   const auto url = reader.text("url", {.min = 8, .max = 2048});
-  if (url && !url->starts_with("https://") && !url->starts_with("http://"))
-    reader.problem("url", "must be an http or https URL");
+  if (url && !is_receiver(*url)) reader.problem("url", "must be an http or https URL");
   reader.boolean("allow_private");
   reader.finish();
   const auto secret = secrets.find("secret");

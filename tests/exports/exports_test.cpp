@@ -357,8 +357,30 @@ TEST_F(ExportsTest, RefusesNonsenseAndSaysWhere) {
       paths({{"customers", {{"x", "cus"}}}, {"meters", {{"y", "z"}}}, {"spare", 1}}, "stripe"),
       (std::set<std::string>{"/settings/customers/x", "/settings/meters/y", "/settings/spare",
                              "/secrets/api_key"}));
-  EXPECT_EQ(paths({{"url", "ftp://somewhere"}}, "webhook"),
-            (std::set<std::string>{"/settings/url", "/secrets/secret"}));
+  for (const char* url :
+       {"ftp://somewhere", "https://", "https://a b", "http://a:0", "https://a#b"})
+    EXPECT_EQ(paths({{"url", url}}, "webhook"),
+              (std::set<std::string>{"/settings/url", "/secrets/secret"}))
+        << url;
+}
+
+// A key is sent in a header, and a path follows the address.
+TEST_F(ExportsTest, WhatCannotBeSentInARequestIsRefused) {
+  ExportStore::Draft draft{
+      .name = "out", .kind = "stripe", .settings = settings({{tenant.value, "cus_one"}})};
+  draft.secrets = {{"api_key", Secret("sk_test_fake\n")}};
+  EXPECT_EQ(test::code_of(store.put(draft, {})), ErrorCode::invalid);
+  draft.settings["url"] = receiver.url() + "/?of=somebody";
+  draft.secrets = {{"api_key", Secret("sk_test_fake")}};
+  EXPECT_EQ(test::code_of(store.put(draft, {})), ErrorCode::invalid);
+  put([&] {
+    Json with_slash = settings({{tenant.value, "cus_one"}});
+    with_slash["url"] = receiver.url() + "/";
+    return with_slash;
+  }());
+  use(100s);
+  drain();
+  EXPECT_EQ(received(), used());
 }
 
 }  // namespace
