@@ -7,8 +7,16 @@
 namespace sandgate {
 namespace {
 
-// The second SELECT is late usage: booked after the last issued invoice, in the period of one.
-constexpr const char* kLines = R"sql(
+// Late usage: booked after the last issued invoice in the currency, in the period of one.
+const std::string kLate = R"sql(
+FROM invoice i JOIN usage_event e ON e.tenant = i.tenant
+  AND e.charge_currency = i.currency AND e.interval_start >= i.period_from
+  AND e.interval_start < i.period_to
+  AND e.sequence > (SELECT max(through_sequence) FROM invoice
+    WHERE tenant = $1 AND currency = $2 AND state = 'issued')
+WHERE i.tenant = $1 AND i.currency = $2 AND i.state = 'issued')sql";
+
+const std::string kLines = R"sql(
 SELECT used.adjusts, used.meter, used.deployment, used.profile,
   coalesce(charged.unit_price, cost.unit_price * (1 + coalesce(markup.markup_percent, 0) * 0.01), 0)
     AS unit_price,
@@ -18,12 +26,8 @@ FROM (
   WHERE e.tenant = $1 AND e.charge_currency = $2 AND e.sequence <= $5
     AND e.interval_start >= $3::timestamptz AND e.interval_start < $4::timestamptz
   UNION ALL
-  SELECT i.id, e.* FROM invoice i JOIN usage_event e ON e.tenant = i.tenant
-    AND e.charge_currency = i.currency AND e.interval_start >= i.period_from
-    AND e.interval_start < i.period_to AND e.sequence <= $5
-    AND e.sequence > (SELECT max(through_sequence) FROM invoice
-      WHERE tenant = $1 AND currency = $2 AND state = 'issued')
-  WHERE i.tenant = $1 AND i.currency = $2 AND i.state = 'issued'
+  SELECT i.id, e.*)sql" + kLate +
+                           R"sql( AND e.sequence <= $5
 ) used
 LEFT JOIN price_entry charged ON charged.id = used.charge_entry
 LEFT JOIN price_entry cost ON cost.id = used.cost_entry
@@ -74,6 +78,11 @@ InvoiceLine invoice_line_from(const pqxx::row& row) {
   return line;
 }
 
+bool is_charged_late(pqxx::work& tx, const TenantId& tenant, const std::string& currency) {
+  return tx.exec_params1("SELECT coalesce(sum(e.charge), 0) > 0" + kLate, tenant.value, currency)[0]
+      .as<bool>();
+}
+
 void read_credit_notes(pqxx::work& tx, Invoice& invoice) {
   for (const auto& row : tx.exec_params(
            "SELECT id, amount, reason, (extract(epoch FROM created_at) * 1000000)::bigint"
@@ -121,6 +130,13 @@ std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
                       " AND charge <> 0",
                       invoice.tenant.value, to_rfc3339(invoice.from), to_rfc3339(invoice.to)))
     currencies.insert(row[0].as<std::string>());
+  for (const auto& row : tx.exec_params(
+           "SELECT DISTINCT currency FROM invoice WHERE tenant = $1 AND state = 'issued'",
+           invoice.tenant.value)) {
+    const auto currency = row[0].as<std::string>();
+    if (!currencies.contains(currency) && is_charged_late(tx, invoice.tenant, currency))
+      currencies.insert(currency);
+  }
   return currencies;
 }
 

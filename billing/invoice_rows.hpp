@@ -14,7 +14,8 @@ namespace sandgate {
 // period, and late usage of issued invoices. Usage that is charged nothing has no line. Rounds each
 // line and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
-// The currencies of the charges in the invoice's period; looks at all of its events.
+// The currencies of the charges in the invoice's period, of which it looks at all events, and of
+// late usage of issued invoices.
 std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 // Removes all but the tenant's newest drafts.

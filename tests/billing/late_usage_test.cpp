@@ -1,0 +1,60 @@
+// Usage that is booked when the invoice of its time is issued already.
+#include <gtest/gtest.h>
+
+#include "billing/invoices.hpp"
+#include "tests/billing/billing_fixture.hpp"
+
+namespace sandgate::test {
+namespace {
+
+class LateUsage : public BillingFixture {
+ protected:
+  void SetUp() override {
+    publish("list", R"({"kind":"cost","currency":"EUR","effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+  }
+
+  void use(std::string_view from, std::chrono::seconds time) {
+    clock.set(from);
+    const auto id = open({.milli_vcpu = 1000, .memory_mib = 0, .disk_gib = 0});
+    clock.advance(time);
+    close(id);
+  }
+
+  Invoice draft(std::string_view from, std::string_view to) {
+    return run(invoices.draft({.tenant = tenant, .from = at(from), .to = at(to)}));
+  }
+
+  Invoices invoices{*database};
+};
+
+TEST_F(LateUsage, DecidesTheCurrencyOfAnInvoiceWithNothingElse) {
+  use("2026-10-10T12:00:00Z", std::chrono::seconds(1000));
+  const Invoice issued =
+      run(invoices.issue(draft("2026-10-01T00:00:00Z", "2026-11-01T00:00:00Z").id));
+  const auto next = [&] { return draft("2026-11-01T00:00:00Z", "2026-11-15T00:00:00Z"); };
+  EXPECT_EQ(next().currency, "USD") << "nothing is charged at all";
+  use("2026-10-20T12:00:00Z", std::chrono::seconds(50));
+  const Invoice late = next();
+  EXPECT_EQ(late.currency, "EUR");
+  ASSERT_EQ(late.lines.size(), 1u);
+  EXPECT_EQ(late.lines[0].adjusts, issued.id);
+  EXPECT_EQ(late.total, dec("0.5"));
+  run(invoices.issue(late.id));
+  EXPECT_EQ(draft("2026-11-15T00:00:00Z", "2026-11-16T00:00:00Z").currency, "USD");
+}
+
+TEST_F(LateUsage, IsNamedByAnInvoiceInAnotherCurrency) {
+  use("2026-10-10T12:00:00Z", std::chrono::seconds(1000));
+  run(invoices.issue(draft("2026-10-01T00:00:00Z", "2026-11-01T00:00:00Z").id));
+  use("2026-10-20T12:00:00Z", std::chrono::seconds(50));
+  const Invoice dollars = run(invoices.draft({.tenant = tenant,
+                                              .from = at("2026-11-01T00:00:00Z"),
+                                              .to = at("2026-11-15T00:00:00Z"),
+                                              .currency = "USD"}));
+  EXPECT_TRUE(dollars.lines.empty());
+  EXPECT_EQ(dollars.other_currencies, std::vector<std::string>{"EUR"});
+}
+
+}  // namespace
+}  // namespace sandgate::test
