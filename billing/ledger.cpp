@@ -1,5 +1,7 @@
 #include "billing/ledger.hpp"
 
+#include <limits>
+
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -21,6 +23,24 @@ void read_entries(pqxx::work& tx, std::vector<LedgerTransfer>& transfers) {
                            Decimal::from_sql(row["debit"].c_str()),
                            Decimal::from_sql(row["credit"].c_str())});
   }
+}
+
+// Transfers are read by their ids, which follow the time except for those of transactions that
+// overlapped; as when the ledger is closed, none lasts a day.
+struct IdSpan {
+  int64_t after, before;
+};
+
+// Where the transfers of the query's time lie.
+IdSpan ids_of(pqxx::work& tx, const LedgerQuery& query) {
+  const auto row = tx.exec_params1(
+      "SELECT greatest($1, (SELECT id FROM ledger_transfer"
+      "   WHERE at < $2::timestamptz - interval '1 day' ORDER BY at DESC LIMIT 1)),"
+      " coalesce((SELECT id FROM ledger_transfer"
+      "   WHERE at >= $3::timestamptz + interval '1 day' ORDER BY at LIMIT 1), $4)",
+      query.after, optional_rfc3339(query.from), optional_rfc3339(query.to),
+      std::numeric_limits<int64_t>::max());
+  return {row[0].as<int64_t>(), row[1].as<int64_t>()};
 }
 
 LedgerTransfer transfer_from(const pqxx::row& row) {
@@ -82,20 +102,21 @@ int64_t post_loss(pqxx::work& tx, const std::string& deployment, const Money& mo
 
 std::vector<LedgerTransfer> read_ledger(pqxx::work& tx, const LedgerQuery& query) {
   plan_for_values(tx);
+  const IdSpan span = ids_of(tx, query);
   // Joined, an account's transfers are read in their order; as a condition, all are looked at.
   const std::string of_account =
       query.account ? "JOIN (SELECT DISTINCT transfer FROM ledger_entry WHERE account = $3"
-                      " AND transfer > $1) of_account ON transfer = id WHERE"
+                      " AND transfer > $1 AND transfer < $7) of_account ON transfer = id WHERE"
                     : "WHERE $3::text IS NULL AND";
   const auto rows = tx.exec_params(
       "SELECT id, (extract(epoch FROM at) * 1000000)::bigint AS at_micros, currency, reason, tenant"
       " FROM ledger_transfer " +
           of_account +
-          " id > $1 AND ($2::text IS NULL OR tenant = $2)"
+          " id > $1 AND id < $7 AND ($2::text IS NULL OR tenant = $2)"
           " AND ($4::timestamptz IS NULL OR at >= $4) AND ($5::timestamptz IS NULL OR at < $5)"
           " ORDER BY id LIMIT $6",
-      query.after, query.tenant ? std::optional(query.tenant->value) : std::nullopt, query.account,
-      optional_rfc3339(query.from), optional_rfc3339(query.to), query.limit);
+      span.after, query.tenant ? std::optional(query.tenant->value) : std::nullopt, query.account,
+      optional_rfc3339(query.from), optional_rfc3339(query.to), query.limit, span.before);
   std::vector<LedgerTransfer> transfers;
   for (const auto& row : rows) transfers.push_back(transfer_from(row));
   read_entries(tx, transfers);
