@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "billing/budget_scope.hpp"
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"

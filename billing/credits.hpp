@@ -1,7 +1,7 @@
 #pragma once
 #include <pqxx/pqxx>
 
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate {

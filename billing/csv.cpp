@@ -1,6 +1,6 @@
 #include "billing/csv.hpp"
 
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/error.hpp"
 
 namespace sandgate {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"

@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "billing/decimal.hpp"
 #include "gateway/core/database.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/core/time.hpp"
 

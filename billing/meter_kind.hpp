@@ -3,7 +3,7 @@
 #include <optional>
 #include <string_view>
 
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 
 namespace sandgate {
 

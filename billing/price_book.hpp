@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
 

@@ -2,8 +2,8 @@
 #include <optional>
 #include <string>
 
-#include "billing/decimal.hpp"
 #include "billing/metered_life.hpp"
+#include "gateway/core/decimal.hpp"
 
 namespace sandgate {
 

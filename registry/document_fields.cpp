@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/network_rule.hpp"
-#include "registry/decimal_text.hpp"
 
 namespace sandgate {
 namespace {
@@ -164,10 +164,11 @@ std::optional<std::vector<std::string>> read_names(ObjectReader& reader, std::st
 std::optional<std::string> read_price(ObjectReader& reader, std::string_view name) {
   const Json* member = reader.any(name);
   if (!member) return std::nullopt;
-  if (member->is_string() && is_positive_decimal(member->get_ref<const std::string&>()))
-    return member->get<std::string>();
+  const auto* text = member->get_ptr<const std::string*>();
+  const auto price = text ? Decimal::parse(*text) : std::nullopt;
+  if (price && !price->is_zero()) return *text;
   reader.problem(name,
-                 "must be a decimal above 0 in quotes, like \"0.20\", with at most 12 digits on"
+                 "must be a decimal above 0 in quotes, like \"0.20\", with at most 18 digits on"
                  " either side of the point");
   return std::nullopt;
 }

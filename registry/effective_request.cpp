@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/network_rule.hpp"
-#include "registry/decimal_text.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate {
@@ -146,7 +146,7 @@ void tighten_placement(ObjectReader& parent, Problems& problems, PlacementPolicy
   }
   if (const auto price = read_price(reader, "max_cost_per_hour")) {
     const auto& max_cost = placement.max_cost_per_hour;
-    if (max_cost && compare_decimals(*price, *max_cost) > 0)
+    if (max_cost && Decimal::parse(*price) > Decimal::parse(*max_cost))
       reader.problem("max_cost_per_hour", std::string(kBeyond) + " (" + *max_cost + ")");
     placement.max_cost_per_hour = *price;
   }

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "billing/currency.hpp"
-#include "billing/decimal.hpp"
 #include "billing/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/for_each_concurrent.hpp"
 #include "gateway/core/ids.hpp"

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 #include "gateway/placement/deployment.hpp"
 #include "gateway/placement/health_board.hpp"
 

@@ -1,4 +1,4 @@
-#include "billing/decimal.hpp"
+#include "gateway/core/decimal.hpp"
 
 #include <gtest/gtest.h>
 

@@ -154,6 +154,8 @@ constexpr std::pair<const char*, const char*> kWrong[] = {
     {"{name: a, placement: {only: [x, x]}}", "/placement/only/1"},
     {"{name: a, placement: {max_cost_per_hour: 0.20}}", "/placement/max_cost_per_hour"},
     {"{name: a, placement: {max_cost_per_hour: '0'}}", "/placement/max_cost_per_hour"},
+    {"{name: a, placement: {max_cost_per_hour: '0.000'}}", "/placement/max_cost_per_hour"},
+    {"{name: a, placement: {max_cost_per_hour: '1e3'}}", "/placement/max_cost_per_hour"},
     {"{name: a, placement: {fallback: {attempts: 0}}}", "/placement/fallback/attempts"},
 };
 
