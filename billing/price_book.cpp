@@ -81,7 +81,7 @@ std::vector<PriceEntry> read_entries(ObjectReader& reader, Problems& problems) {
 }
 
 void read_charge_terms(ObjectReader& reader, PriceVersion& version) {
-  version.tenant = reader.text("tenant", {.max = 64}).value_or("");
+  version.tenant = reader.text("tenant", {.min = 1, .max = 64}).value_or("");
   version.markup_percent = read_decimal(reader, "markup_percent", kMaxMarkupPercent);
   if (!version.tenant.empty() && !TenantId::parse(version.tenant))
     reader.problem("tenant", "is not a tenant's id");

@@ -1,5 +1,8 @@
 #include "gateway/api/prices.hpp"
 
+#include <algorithm>
+#include <span>
+
 #include "billing/price_preview.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
@@ -7,11 +10,31 @@
 #include "gateway/api/time_range.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/http/table_body.hpp"
+#include "registry/document_fields.hpp"
 
 namespace sandgate::api {
 namespace {
 
 constexpr size_t kMaxBookBytes = 8 << 20;
+
+// The version in the body, of the book that the address names.
+PriceVersion draft_in(const http::Request& request) {
+  const std::string& book = request.param("book");
+  check_name(book, "a book");
+  PriceVersion draft = price_version_from(http::table_in(request), book);
+  // What no deployment can be called would price nothing, and nobody would notice.
+  Problems problems;
+  for (size_t i = 0; i < draft.entries.size(); ++i) {
+    const PriceEntry& entry = draft.entries[i];
+    const std::string path = "/entries/" + std::to_string(i);
+    if (entry.provider != "*" && !is_name(entry.provider))
+      problems.add(path + "/provider", "is neither a provider's name nor \"*\"");
+    if (!entry.deployment.empty() && !is_name(entry.deployment))
+      problems.add(path + "/deployment", "is not a deployment's name");
+  }
+  problems.throw_if_any();
+  return draft;
+}
 
 // ?period=2026-10, or ?from and ?to; default: the last complete month (UTC).
 std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
@@ -31,12 +54,15 @@ std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
 // version.
 std::vector<PriceVersion> listed(const std::vector<PriceVersion>& versions, Time now) {
   std::vector<PriceVersion> all;
+  size_t first = 0;  // of the version's book
   for (const PriceVersion& version : versions) {
+    if (first < all.size() && all[first].book != version.book) first = all.size();
     // A later version replaces earlier ones from its start on, so those that start later are void.
-    std::erase_if(all, [&](const PriceVersion& earlier) {
-      return earlier.book == version.book &&
-             version.effective_from <= std::max(earlier.effective_from, now);
+    const std::span book(all.begin() + static_cast<ptrdiff_t>(first), all.end());
+    const auto replaced = std::ranges::remove_if(book, [&](const PriceVersion& earlier) {
+      return version.effective_from <= std::max(earlier.effective_from, now);
     });
+    all.resize(all.size() - replaced.size());
     all.push_back(version);
   }
   return all;
@@ -121,12 +147,11 @@ Task<http::Response> PriceHandlers::get(http::Request& request) {
 
 Task<http::Response> PriceHandlers::publish(http::Request& request) {
   const std::string& book = request.param("book");
-  check_name(book, "a book");
   if (book == kShippedBook)
     throw Error(
         ErrorCode::conflict,
         "the shipped book comes with Sandgate: publish another, which takes precedence over it");
-  const PriceVersion draft = price_version_from(http::table_in(request), book);
+  const PriceVersion draft = draft_in(request);
   const auto tenant = TenantId::parse(draft.tenant);
   const ChangeTrail trail = trail_of(request, tenant, "prices.publish", book);
   const PriceVersion stored = co_await books_.publish(draft, trail);
@@ -134,9 +159,7 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
 }
 
 Task<http::Response> PriceHandlers::preview(http::Request& request) {
-  const std::string& book = request.param("book");
-  check_name(book, "a book");
-  PricePreview wanted{.draft = price_version_from(http::table_in(request), book)};
+  PricePreview wanted{.draft = draft_in(request)};
   std::tie(wanted.from, wanted.to) = span_of_preview(request.query, SystemClock().now());
   co_await usage_.book_ends(std::nullopt);
   const Json answer = co_await preview_prices(database_, wanted);

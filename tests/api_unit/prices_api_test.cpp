@@ -23,6 +23,18 @@ class PricesApiTest : public test::BillingFixture {
     return Json::parse(std::get<std::string>(response.body));
   }
 
+  // Where the draft is wrong.
+  std::vector<std::string> mistakes(const std::string& draft) {
+    std::vector<std::string> paths;
+    try {
+      previewed(draft);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::invalid);
+      for (const FieldProblem& field : error.fields) paths.push_back(field.path);
+    }
+    return paths;
+  }
+
   // The unit prices on the page after `cursor` of versions, and the next cursor.
   std::pair<std::vector<std::string>, std::string> page(
       Task<http::Response> (PriceHandlers::*handler)(http::Request&), const std::string& cursor) {
@@ -72,6 +84,43 @@ TEST_F(PricesApiTest, APageHasItsVersionsEntries) {
     EXPECT_EQ(second, std::vector<std::string>{"0.9"});
     EXPECT_EQ(end, "");
   }
+}
+
+TEST_F(PricesApiTest, NamesThatNothingHasArePointedAt) {
+  using Paths = std::vector<std::string>;
+  const std::string head = R"({"currency":"USD","effective_from":"2027-01-01T00:00:00Z",)";
+  EXPECT_EQ(mistakes(head + R"("kind":"cost","entries":[
+    {"provider":"*","deployment":"main_1.b","region":"EU West","meter":"vcpu_second",
+     "unit_price":"1"},
+    {"provider":"acme","deployment":"Main","meter":"vcpu_second","unit_price":"1"},
+    {"provider":"Acme ","meter":"vcpu_second","unit_price":"1"}]})"),
+            (Paths{"/entries/1/deployment", "/entries/2/provider"}));
+  // Not a book for all tenants, as one that leaves the tenant out.
+  EXPECT_EQ(mistakes(head + R"("kind":"charge","tenant":"","markup_percent":"5"})"),
+            Paths{"/tenant"});
+}
+
+TEST_F(PricesApiTest, TheListHasWhatIsInForceAndWhatIsPending) {
+  const auto put = [&](const std::string& book, const std::string& from) {
+    insert_version(book, from,
+                   R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+                     "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"1"}]})");
+  };
+  put("a", "2020-01-01T00:00:00Z");
+  put("a", "2021-01-01T00:00:00Z");
+  put("a", "9000-01-01T00:00:00Z");
+  put("b", "2020-01-01T00:00:00Z");
+  put("b", "9002-01-01T00:00:00Z");
+  put("b", "9001-01-01T00:00:00Z");  // the one before never begins
+  put("c", "2020-01-01T00:00:00Z");
+  http::Request request;
+  request.caller = {.role = http::Role::operator_};
+  const auto response = run(handlers.list(request));
+  std::vector<std::string> shown;
+  const Json answer = Json::parse(std::get<std::string>(response.body));
+  for (const Json& one : answer["items"])
+    shown.push_back(one["book"].get<std::string>() + std::to_string(one["version"].get<int>()));
+  EXPECT_EQ(shown, (std::vector<std::string>{"a2", "a3", "b1", "b3", "c1"}));
 }
 
 // Whatever the database sorts texts by.
