@@ -127,14 +127,19 @@ std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources
            {MeterKind::disk_gib_second, disk_gib_seconds(resources.disk_gib, kHourMicros)}}};
 }
 
-std::optional<Decimal> PriceSnapshot::cost_per_hour(const PriceScope& scope,
-                                                    const Resources& resources, Time at) const {
-  std::optional<Decimal> total;
-  for (const auto& [meter, quantity] : quantities_per_hour(resources))
-    if (const auto price = cost(scope, meter, at))
-      total = total.value_or(Decimal()) + price->entry->terms.unit_price * quantity;
+std::optional<Money> PriceSnapshot::cost_per_hour(const PriceScope& scope,
+                                                  const Resources& resources, Time at) const {
+  std::optional<Money> total;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
+    const auto price = cost(scope, meter, at);
+    if (!price) continue;
+    if (!total) total = Money{Decimal(), std::string(price->currency)};
+    if (total->currency == price->currency)
+      total->amount += price->entry->terms.unit_price * quantity;
+  }
   for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
-    if (cost(scope, kMeterKinds[i], at)) total = Decimal();
+    if (const auto price = cost(scope, kMeterKinds[i], at))
+      total = Money{Decimal(), std::string(price->currency)};
   return total;
 }
 

@@ -61,9 +61,10 @@ class PriceSnapshot {
                 Time at) const;
 
   // The cost of an hour of running at `at`, without minimums, rounding and included quantities.
-  // Empty when no meter of the backend has a cost price. (For the charge see rating.hpp.)
-  std::optional<Decimal> cost_per_hour(const PriceScope& scope, const Resources& resources,
-                                       Time at) const;
+  // Empty when no meter of the backend has a cost price; meters priced in another currency than the
+  // first are left out. (For the charge see rating.hpp.)
+  std::optional<Money> cost_per_hour(const PriceScope& scope, const Resources& resources,
+                                     Time at) const;
 
   // The moments strictly between the two at which a version takes effect, ascending.
   std::vector<Time> changes(Time after, Time before) const;

@@ -17,18 +17,17 @@ Json health_json(const Health& health) {
 }
 
 // The price per hour: the charge for a tenant, the vendor's cost for an operator.
-std::optional<Decimal> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
-                                 const Resources& size, const PriceSnapshot& prices, Time now) {
+std::optional<Money> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
+                               const Resources& size, const PriceSnapshot& prices, Time now) {
   const std::string region = one.region();
   const PriceScope scope{tenant ? std::string_view(tenant->value) : std::string_view(),
                          one.provider, one.name, region, one.tenant.has_value()};
-  if (!tenant) return prices.cost_per_hour(scope, size, now);
-  const auto charge = charge_per_hour(prices, scope, size, now);
-  return charge ? std::optional(charge->amount) : std::nullopt;
+  return tenant ? charge_per_hour(prices, scope, size, now)
+                : prices.cost_per_hour(scope, size, now);
 }
 
 Json provider_json(const Deployment& one, const Health& health, const Resources& size,
-                   const std::optional<Decimal>& price) {
+                   const std::optional<Money>& price) {
   Json latency;
   if (health.latency_p50_ms) latency = *health.latency_p50_ms;
   return {{"deployment", one.name},
@@ -38,7 +37,8 @@ Json provider_json(const Deployment& one, const Health& health, const Resources&
           {"descriptor", to_json(one.descriptor)},
           {"health", health_json(health)},
           {"latency_p50_ms", std::move(latency)},
-          {"price_per_hour", price ? Json(price->to_string()) : Json()},
+          {"price_per_hour", price ? Json(price->amount.to_string()) : Json()},
+          {"currency", price ? Json(price->currency) : Json()},
           {"price_is_for", to_json(size)}};
 }
 

@@ -16,9 +16,12 @@ namespace {
 constexpr std::chrono::seconds kSomeoneEnds{30}, kFirstAnswer{2};
 
 Json to_json(const Candidate& candidate) {
-  Json price, expected, latency, score, rank;
+  Json price, expected, currency, latency, score, rank;
   if (candidate.price_per_hour) price = candidate.price_per_hour->to_string();
-  if (candidate.expected_price) expected = candidate.expected_price->amount.to_string();
+  if (const auto& money = candidate.expected_price) {
+    expected = money->amount.to_string();
+    currency = money->currency;  // of both prices
+  }
   if (candidate.health.latency_p50_ms) latency = *candidate.health.latency_p50_ms;
   if (candidate.eligible()) {
     rank = candidate.rank;
@@ -29,6 +32,7 @@ Json to_json(const Candidate& candidate) {
           {"rejected_because", candidate.rejected_because},
           {"price_per_hour", std::move(price)},
           {"expected_price", std::move(expected)},
+          {"currency", std::move(currency)},
           {"latency_p50_ms", std::move(latency)},
           {"health",
            {{"breaker", to_string(candidate.health.breaker)},
@@ -126,7 +130,8 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
     candidate.price_per_hour = hourly ? std::optional(hourly->charge.amount) : std::nullopt;
     candidate.expected_price = charge_of_run(
         prices, scope, size, at, std::min<std::chrono::seconds>(ttl, kReservationHorizon));
-    candidate.cost_per_hour = prices.cost_per_hour(scope, size, at);
+    const auto cost = prices.cost_per_hour(scope, size, at);
+    candidate.cost_per_hour = cost ? std::optional(cost->amount) : std::nullopt;
   }
 }
 

@@ -260,6 +260,7 @@ TEST_F(SandboxesApiTest, PricesAreForWhatABackendGives) {
   EXPECT_EQ(one.at("deployment"), "a");
   EXPECT_EQ(one.at("price_is_for").at("vcpu"), 8);
   EXPECT_EQ(one.at("price_per_hour"), "28.8");
+  EXPECT_EQ(one.at("currency"), "USD");
 }
 
 TEST(TurnsTest, AreOneCallersAtATime) {

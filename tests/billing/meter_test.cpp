@@ -357,7 +357,7 @@ TEST_F(MeterTest, UnpricedProvidersHaveNoHourlyCostAndShippedOnesDo) {
   const auto hourly = books.snapshot()->cost_per_hour(
       {"", "local", "local", "local"}, {.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1},
       clock.now());
-  EXPECT_EQ(hourly.value().to_string(), "0.045468");
+  EXPECT_EQ(hourly.value(), (Money{test::dec("0.045468"), "USD"}));
   EXPECT_FALSE(books.snapshot()->cost_per_hour({"", "nobody", "x", "y"}, {}, clock.now()));
 }
 

@@ -134,7 +134,7 @@ TEST(Rating, APriceOfAnyMeterIsAKnownPrice) {
     EXPECT_FALSE(charges.cost_per_hour(scope, size, kNow)) << meter;
     const PriceSnapshot costs({book(1, "list", 1, json + "\"cost\"}")});
     EXPECT_EQ(charge_per_hour(costs, scope, size, kNow), (Money{Decimal(), "EUR"})) << meter;
-    EXPECT_EQ(costs.cost_per_hour(scope, size, kNow), Decimal()) << meter;
+    EXPECT_EQ(costs.cost_per_hour(scope, size, kNow), (Money{Decimal(), "EUR"})) << meter;
     EXPECT_FALSE(charge_per_hour(costs, {"tn", "other", "x", "eu"}, size, kNow)) << meter;
   }
 }
@@ -196,11 +196,22 @@ TEST(Rating, SplittingNeverChangesTheSum) {
   }
 }
 
+TEST(Rating, AnHourIsPricedInOneCurrency) {
+  const PriceSnapshot prices({book(1, "dollars", 1, R"({"kind":"cost","currency":"USD",
+      "effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.001"}]})"),
+                              book(2, "euros", 1, R"({"kind":"cost","currency":"EUR",
+      "effective_from":"2026-01-01T00:00:00Z",
+      "entries":[{"provider":"acme","meter":"disk_gib_second","unit_price":"1"}]})")});
+  const Resources size{.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1};
+  EXPECT_EQ(prices.cost_per_hour({"", "acme", "x", "us"}, size, kNow), (Money{dec("3.6"), "USD"}));
+}
+
 TEST(Rating, KnowsThePriceOfAnHour) {
   const PriceSnapshot prices({book(1, "list", 1, kCost)});
   const Resources size{.milli_vcpu = 2000, .memory_mib = 1024, .disk_gib = 1};
-  EXPECT_EQ(prices.cost_per_hour({"", "acme", "x", "us"}, size, kNow).value().to_string(),
-            "1800.072");
+  EXPECT_EQ(prices.cost_per_hour({"", "acme", "x", "us"}, size, kNow).value(),
+            (Money{dec("1800.072"), "USD"}));
   EXPECT_EQ(charge_per_hour(prices, {"", "acme", "x", "us"}, size, kNow).value(),
             (Money{dec("1800.072"), "USD"}));
   EXPECT_FALSE(PriceSnapshot().cost_per_hour({"", "acme", "x", "us"}, size, kNow));

@@ -132,6 +132,7 @@ TEST(SandboxBudgets, WhatIsSetAsideIsWhatTheDecisionExpects) {
       "minimum")));
   const Decision decision = replica.lifecycle.explain(small_order(world));
   EXPECT_EQ(to_json(decision)["candidates"][0]["expected_price"], "1.09");
+  EXPECT_EQ(to_json(decision)["candidates"][0]["currency"], "USD");
   replica.put(world.tenant, R"({"amount":"1.08","currency":"USD","window":"total"})");
   EXPECT_NE(refusal(replica, world), "");
   replica.put(world.tenant, R"({"amount":"2.18","currency":"USD","window":"total"})");
