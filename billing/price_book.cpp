@@ -12,9 +12,8 @@ namespace sandgate {
 namespace {
 
 constexpr size_t kMaxEntries = 10'000;
-constexpr int64_t kMaxUnitPrice = 1'000'000;
 constexpr int64_t kMaxMarkupPercent = 100'000;
-constexpr int64_t kMaxQuantity = 1'000'000'000'000;
+constexpr int64_t kMaxNumber = 1'000'000'000'000;  // of money or units, as in budgets
 
 constexpr Words kPriceKindWords({Word{PriceKind::cost, "cost"}, Word{PriceKind::charge, "charge"}});
 
@@ -37,10 +36,10 @@ std::optional<Decimal> read_decimal(ObjectReader& reader, std::string_view name,
 PriceTerms read_terms(ObjectReader& reader) {
   PriceTerms terms;
   reader.require("unit_price");
-  terms.unit_price = read_decimal(reader, "unit_price", kMaxUnitPrice).value_or(Decimal());
-  terms.minimum = read_decimal(reader, "minimum", kMaxQuantity);
-  terms.rounding = read_decimal(reader, "rounding", kMaxQuantity);
-  terms.included = read_decimal(reader, "included", kMaxQuantity);
+  terms.unit_price = read_decimal(reader, "unit_price", kMaxNumber).value_or(Decimal());
+  terms.minimum = read_decimal(reader, "minimum", kMaxNumber);
+  terms.rounding = read_decimal(reader, "rounding", kMaxNumber);
+  terms.included = read_decimal(reader, "included", kMaxNumber);
   if (terms.rounding && terms.rounding->is_zero())
     reader.problem("rounding", "must be more than zero");
   return terms;

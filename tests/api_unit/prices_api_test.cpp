@@ -100,6 +100,18 @@ TEST_F(PricesApiTest, NamesThatNothingHasArePointedAt) {
             Paths{"/tenant"});
 }
 
+TEST_F(PricesApiTest, ABookTakesPricesOfEveryCurrency) {
+  using Paths = std::vector<std::string>;
+  const auto book = [](const std::string& price) {
+    return R"({"kind":"cost","currency":"VND","effective_from":"2027-01-01T00:00:00Z","entries":[
+      {"provider":"acme","meter":"sandbox_created","unit_price":")" +
+           price + "\"}]}";
+  };
+  EXPECT_EQ(mistakes(book("2500000")), Paths());
+  EXPECT_EQ(mistakes(book("999999999999.999999999999999999")), Paths());
+  EXPECT_EQ(mistakes(book("1000000000000.1")), Paths{"/entries/0/unit_price"});
+}
+
 TEST_F(PricesApiTest, TheListHasWhatIsInForceAndWhatIsPending) {
   const auto put = [&](const std::string& book, const std::string& from) {
     insert_version(book, from,
