@@ -75,7 +75,7 @@ Json PortHandlers::render(const http::Request& request, const ports::OpenPort& p
     url.append(request.headers.find("Host").value_or("localhost"))
         .append(ports::port_prefix(port.sandbox, number));
   else
-    url += ports::port_host(port.sandbox, number, settings_.domain);
+    url += ports::port_host(port.sandbox, number, ports::reached_domain(request, settings_.domain));
   return {{"port", port.port},
           {"access", ports::to_string(port.access)},
           {"url", url + "/"},

@@ -17,6 +17,12 @@ std::string_view without_port(std::string_view host) {
   return colon == std::string_view::npos || host.ends_with(']') ? host : host.substr(0, colon);
 }
 
+bool came_by_proxy(const http::Request& request) {
+  for (const char* told : {"Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"})
+    if (request.headers.find(told)) return true;
+  return false;
+}
+
 std::optional<uint16_t> number_of(std::string_view text) {
   uint16_t number = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -76,6 +82,15 @@ std::optional<PortAddress> port_address(const http::Request& request, std::strin
   }
   if (address) address->query = target.query;
   return address;
+}
+
+std::string reached_domain(const http::Request& request, std::string_view domain) {
+  std::string reached(domain);
+  if (domain.find(':') != std::string_view::npos || came_by_proxy(request)) return reached;
+  const std::string_view host = request.headers.find("Host").value_or("");
+  const std::string_view port = host.substr(without_port(host).size());
+  if (!port.empty() && number_of(port.substr(1))) reached += port;
+  return reached;
 }
 
 std::string port_host(const SandboxId& sandbox, std::string_view port, std::string_view domain) {

@@ -29,6 +29,10 @@ bool is_for_port(const http::Request& request, std::string_view domain);
 // "<port>-<id>-<anything>.<domain>".
 std::optional<PortAddress> port_address(const http::Request& request, std::string_view domain);
 
+// `domain` as the client of this request reaches it: with the port of the request's Host, unless
+// the domain names one itself or the request came through a proxy, whose port is not known.
+std::string reached_domain(const http::Request& request, std::string_view domain);
+
 // "8080-sb….example.com" and "/p/sb…/8080". `port`: a number or a placeholder.
 std::string port_host(const SandboxId& sandbox, std::string_view port, std::string_view domain);
 std::string port_prefix(const SandboxId& sandbox, std::string_view port);

@@ -152,6 +152,12 @@ class PortsTest(PortsCase):
         _, head = self.websocket(f"X-Sandgate-Token: {self.token}\r\n", "/ws", host)
         self.assertTrue(head.startswith(b"HTTP/1.1 101 "), head)
 
+    def test_the_link_names_the_port_that_was_reached(self):
+        listed = self.client.ok("GET", f"/v1/sandboxes/{self.box}/ports")["items"]
+        url = next(one["url"] for one in listed if one["port"] == PORT)
+        self.assertEqual(url, f"http://{PORT}-{self.box}.{DOMAIN}:{self.server.port}/")
+        self.assertEqual(self.get("/echo", prefix="", Host=url.split("/")[2]).status, 200)
+
     def test_answers_stay_below_the_prefix(self):
         answer = self.get("/fields?Location=/login&Set_Cookie=s%3D1;%20Path%3D/;%20Domain%3Dx.com&Service_Worker_Allowed=/")
         self.assertEqual(answer.headers["Location"], self.prefix + "/login")

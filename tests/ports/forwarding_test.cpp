@@ -20,38 +20,6 @@ http::Request request_for(std::string target, std::string host = "gateway:8080")
   return request;
 }
 
-std::string told(const http::Request& request, std::string_view domain = "") {
-  if (!is_for_port(request, domain)) return "not ours";
-  const auto address = port_address(request, domain);
-  if (!address) return "malformed";
-  return std::to_string(address->port) + " " + std::string(address->path) + " " +
-         std::string(address->query) + " " + (address->prefix.empty() ? "host" : "path");
-}
-
-TEST(PortAddress, IsReadFromPathsAndHosts) {
-  const std::string p = std::string("/p/") + kId;
-  EXPECT_EQ(told(request_for(p + "/80/a%2Fb?x=1")), "80 /a%2Fb x=1 path");
-  EXPECT_EQ(told(request_for(p + "/80")), "80   path");
-  EXPECT_EQ(told(request_for(p + "/80?x")), "80  x path");
-  EXPECT_EQ(told(request_for("http://h" + p + "/80/")), "80 /  path");
-  EXPECT_EQ(told(request_for("/v1/sandboxes")), "not ours");
-  for (const char* wrong : {"/0/", "/65536/", "/080/", "/x/", "//", "", "/-1/", "/80x/"})
-    EXPECT_EQ(told(request_for(p + wrong)), "malformed") << wrong;
-  EXPECT_EQ(told(request_for("/p/other/80/")), "malformed");
-  const std::string host = std::string("80-") + kId + ".d.org";
-  EXPECT_EQ(told(request_for("/a?b", host), "d.org"), "80 /a b host");
-  EXPECT_EQ(told(request_for("/a", host + ":99"), "d.org:8080"), "80 /a  host");
-  const std::string longer = std::string("80-") + kId;
-  EXPECT_EQ(told(request_for("/a", longer + "-client.d.org"), "d.org"), "80 /a  host");
-  EXPECT_EQ(told(request_for("/a", longer + "x.d.org"), "d.org"), "malformed");
-  EXPECT_EQ(told(request_for("/a", longer + ".client.d.org"), "d.org"), "malformed");
-  EXPECT_EQ(told(request_for(p + "-client/80/")), "malformed");
-  EXPECT_EQ(told(request_for("/a", host), ""), "not ours");
-  EXPECT_EQ(told(request_for("/a", "d.org"), "d.org"), "not ours");
-  EXPECT_EQ(told(request_for("/a", "evild.org"), "d.org"), "not ours");
-  EXPECT_EQ(told(request_for("/a", "x.d.org"), "d.org"), "malformed");
-}
-
 TEST(PortToken, IsTakenOutOfQueriesAndCookies) {
   EXPECT_EQ(query_without_token("sandgate_token=x"), "");
   EXPECT_EQ(query_without_token("a=1&sandgate_token=x&b=%2&&c"), "a=1&b=%2&&c");

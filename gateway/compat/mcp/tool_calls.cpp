@@ -80,7 +80,9 @@ http::Request origin_of(const http::Request& request) {
   origin.received = request.received;
   origin.remote_address = request.remote_address;
   origin.caller = request.caller;
-  for (const char* name : {"Host", "X-Forwarded-Proto"})
+  // What the links to ports are made of.
+  for (const char* name :
+       {"Host", "Forwarded", "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto"})
     if (const auto value = request.headers.find(name))
       origin.headers.add(name, std::string(*value));
   return origin;
