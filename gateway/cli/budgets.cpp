@@ -7,9 +7,13 @@
 namespace sandgate::cli {
 namespace {
 
-std::string budget_path(const std::string& tenant, const std::string& name = "") {
-  const std::string path = "/v1/tenants/" + percent_encode(tenant) + "/budgets";
-  return name.empty() ? path : path + "/" + percent_encode(name);
+// `tenant`: an id or a name.
+std::string tenant_path(const Context& context, const std::string& tenant) {
+  return "/v1/tenants/" + percent_encode(context.tenant_id(tenant));
+}
+
+std::string budgets_of(const Context& context, const std::string& tenant) {
+  return tenant_path(context, tenant) + "/budgets";
 }
 
 std::string scope_text(const Json& budget) {
@@ -32,13 +36,14 @@ Table budget_table() {
 void add_budget_list(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
   auto* command = group.add_subcommand("list", "List a tenant's budgets and what is left of them");
-  command->add_option("TENANT", *tenant, "The tenant")->required();
+  command->add_option("TENANT", *tenant, "The tenant: its id or name")->required();
   context->on_operator(*command, [context, tenant] {
-    context->show_items(context->client().all(budget_path(*tenant)), [&](const auto& items) {
-      Table table = budget_table();
-      for (const Json& budget : items) add_budget_row(table, budget);
-      table.print(context->console(), "No budgets: the tenant spends freely.");
-    });
+    context->show_items(context->client().all(budgets_of(*context, *tenant)),
+                        [&](const auto& items) {
+                          Table table = budget_table();
+                          for (const Json& budget : items) add_budget_row(table, budget);
+                          table.print(context->console(), "No budgets: the tenant spends freely.");
+                        });
   });
 }
 
@@ -50,6 +55,10 @@ struct BudgetOptions {
 
   Json body() const;
 };
+
+std::string budget_path(const Context& context, const BudgetOptions& options) {
+  return budgets_of(context, options.tenant) + "/" + percent_encode(options.name);
+}
 
 Json BudgetOptions::body() const {
   Json body{{"amount", amount},
@@ -69,7 +78,7 @@ Json BudgetOptions::body() const {
 void add_budget_set(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<BudgetOptions>();
   auto* command = group.add_subcommand("set", "Set a budget; takes effect at once");
-  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
   command->add_option("NAME", options->name, "The budget")->required();
   add_amount(*command, "--amount", options->amount, "The amount, such as 100.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
@@ -86,23 +95,22 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
   command->add_option("--metadata", options->metadata, "Only sandboxes with NAME=VALUE; repeatable")
       ->allow_extra_args(false);
   context->on_operator(*command, [context, options] {
-    context->show(
-        context->client().put(budget_path(options->tenant, options->name), options->body()),
-        [&](const Json& budget) {
-          Table table = budget_table();
-          add_budget_row(table, budget);
-          table.print(context->console(), "");
-        });
+    context->show(context->client().put(budget_path(*context, *options), options->body()),
+                  [&](const Json& budget) {
+                    Table table = budget_table();
+                    add_budget_row(table, budget);
+                    table.print(context->console(), "");
+                  });
   });
 }
 
 void add_budget_remove(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<BudgetOptions>();
   auto* command = group.add_subcommand("remove", "Remove a budget");
-  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
   command->add_option("NAME", options->name, "The budget")->required();
   context->on_operator(*command, [context, options] {
-    context->client().remove(budget_path(options->tenant, options->name));
+    context->client().remove(budget_path(*context, *options));
     context->show(Json{{"removed", options->name}},
                   [&](const Json&) { context->say("budget " + options->name + " is removed"); });
   });
@@ -114,12 +122,12 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("credit", "Add prepaid money");
-  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
   add_amount(*command, "AMOUNT", options->amount, "The amount, such as 20.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--reason", options->reason, "Kept in the ledger")->required();
   context->on_operator(*command, [context, options] {
-    const std::string path = "/v1/tenants/" + percent_encode(options->tenant) + "/credits";
+    const std::string path = tenant_path(*context, options->tenant) + "/credits";
     const Json body{
         {"amount", options->amount}, {"currency", options->currency}, {"reason", options->reason}};
     context->show(context->client().post(path, body), [&](const Json& answer) {

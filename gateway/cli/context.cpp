@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "gateway/cli/decision.hpp"
+#include "gateway/cli/tenant_reference.hpp"
 #include "gateway/core/json_text.hpp"
 
 namespace sandgate::cli {
@@ -27,7 +28,8 @@ void Context::on_either(CLI::App& command, std::function<void()> work) {
 void Context::add(CLI::App& command, std::function<void()> work, Acts acts) {
   command.add_flag("--json", json_, "Print the answer as JSON");
   command.add_option("--url", url_, "The gateway's address (SANDGATE_URL)");
-  command.add_option("--tenant", tenant_, "Act for this tenant, with an operator's key");
+  command.add_option("--tenant", tenant_,
+                     "Act for this tenant (id or name), with an operator's key");
   command.callback([self = shared_from_this(), work = std::move(work), acts] {
     self->acts_ = acts;
     try {
@@ -102,7 +104,14 @@ Client Context::connect(Settings settings, bool prefer_admin, const std::string&
   if (key.empty())
     throw Error(ErrorCode::unauthenticated, "no API key: set SANDGATE_API_KEY, or api_key in " +
                                                 settings_path(environment_).string());
-  return Client(settings.url, key, tenant);
+  if (tenant.empty()) return Client(settings.url, key, "");
+  const std::string id = tenant_id(tenant);
+  return Client(settings.url, key, id);
+}
+
+std::string Context::tenant_id(const std::string& given) const {
+  if (given.empty()) return "";
+  return tenant_id_of(connect(load_settings(environment_), true, ""), given);
 }
 
 void Context::print(const Json& document) const { console_.out << json_text(document, 2) << '\n'; }

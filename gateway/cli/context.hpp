@@ -35,6 +35,9 @@ class Context : public std::enable_shared_from_this<Context> {
   // Both throw Error(unauthenticated) without a key.
   Client client() const;
   Client operator_client() const;
+  // The id of a tenant that is given by id or name, read with the operator's key; empty stays so.
+  // Errors as of tenant_id_of().
+  std::string tenant_id(const std::string& given) const;
   bool has_operator_key() const;  // in the environment, or else in the file; empty is none
   const Console& console() const { return console_; }
   bool json() const { return json_; }

@@ -40,9 +40,9 @@ void print_invoice(const Context& context, const Json& invoice) {
 void add_invoice_list(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
   auto* command = group.add_subcommand("list", "List invoices");
-  command->add_option("--for", *tenant, "Of this tenant only");
+  command->add_option("--for", *tenant, "Of this tenant only (id or name)");
   context->on_operator(*command, [context, tenant] {
-    const std::string path = "/v1/invoices" + query_of({{"tenant", *tenant}});
+    const std::string path = "/v1/invoices" + query_of({{"tenant", context->tenant_id(*tenant)}});
     context->show_items(context->client().all(path), [&](const auto& items) {
       Table table({"ID", ">NUMBER", "STATE", "TENANT", "FROM", "TO", ">TOTAL", ">DUE", "CURRENCY"});
       for (const Json& invoice : items)
@@ -81,7 +81,7 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("create", "Draft an invoice");
-  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
   command->add_option("--period", options->period, "A month, such as 2026-10");
   command->add_option("--timezone", options->timezone,
                       "Time zone of the month, such as Europe/Berlin; absent: UTC");
@@ -92,7 +92,7 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
     if (options->period.empty() && (options->from.empty() || options->to.empty()))
       throw CLI::ValidationError(
           "create", "of which time? Give --period, such as 2026-10, or --from and --to");
-    Json body{{"tenant", options->tenant}};
+    Json body{{"tenant", context->tenant_id(options->tenant)}};
     if (!options->period.empty()) body["period"] = options->period;
     if (!options->timezone.empty()) body["timezone"] = options->timezone;
     if (!options->from.empty()) body["from"] = options->from;

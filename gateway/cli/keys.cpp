@@ -36,7 +36,8 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
   command->add_option("--role", options->role, "What it may do")
       ->check(CLI::IsMember({"owner", "admin", "developer", "billing", "viewer"}))
       ->capture_default_str();
-  command->add_option("--for", options->tenant, "The tenant it is for, with an operator's key");
+  command->add_option("--for", options->tenant,
+                      "The tenant (id or name) it is for, with an operator's key");
   command->add_flag("--operator", options->for_operator,
                     "An operator's key, which has no tenant. Without SANDGATE_ADMIN_KEY, or an "
                     "admin_key in the file, it is written into the server's database directly");
@@ -45,7 +46,7 @@ void add_key_create(CLI::App& group, const ContextPtr& context,
   context->on(*command, [context, options, make_operator_key] {
     const bool for_operator = options->for_operator;
     Json body{{"name", options->name}, {"role", for_operator ? "operator" : options->role}};
-    if (!options->tenant.empty()) body["tenant"] = options->tenant;
+    if (!options->tenant.empty()) body["tenant"] = context->tenant_id(options->tenant);
     if (!options->expires_at.empty()) body["expires_at"] = options->expires_at;
     const bool as_operator = for_operator || !options->tenant.empty();
     context->show(made_key(*context, body, as_operator, make_operator_key),

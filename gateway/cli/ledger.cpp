@@ -8,10 +8,11 @@ namespace {
 void add_balances(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
   auto* command = group.add_subcommand("balances", "Show the balance of every account");
-  command->add_option("--for", *tenant, "Of this tenant's accounts only");
+  command->add_option("--for", *tenant, "Of this tenant's accounts only (id or name)");
   context->on_operator(*command, [context, tenant] {
     context->show(
-        context->client().get("/v1/ledger/balances" + query_of({{"tenant", *tenant}})),
+        context->client().get("/v1/ledger/balances" +
+                              query_of({{"tenant", context->tenant_id(*tenant)}})),
         [&](const Json& answer) {
           Table table({"ACCOUNT", "CURRENCY", ">DEBIT", ">CREDIT", ">BALANCE"});
           for (const Json& item : answer.value("items", Json::array()))
@@ -29,13 +30,13 @@ void add_transfers(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("transfers", "List transfers, oldest first");
-  command->add_option("--for", options->tenant, "Of this tenant only");
+  command->add_option("--for", options->tenant, "Of this tenant only (id or name)");
   command->add_option("--account", options->account, "To or from this account only");
   command->add_option("--from", options->from, "Start, such as 2026-11-01T00:00:00Z");
   command->add_option("--to", options->to, "End, exclusive");
   command->add_option("--limit", options->most, "Transfers to show")->capture_default_str();
   context->on_operator(*command, [context, options] {
-    const std::string query = query_of({{"tenant", options->tenant},
+    const std::string query = query_of({{"tenant", context->tenant_id(options->tenant)},
                                         {"account", options->account},
                                         {"from", options->from},
                                         {"to", options->to}});

@@ -36,10 +36,11 @@ void add_suspension(CLI::App& group, const ContextPtr& context, const std::strin
                     const std::string& description, bool suspended) {
   auto id = std::make_shared<std::string>();
   auto* command = group.add_subcommand(verb, description);
-  command->add_option("ID", *id, "The tenant")->required();
+  command->add_option("ID", *id, "The tenant: its id or name")->required();
   context->on_operator(*command, [context, id, suspended] {
-    const Reply reply = context->client().call(
-        {.method = "PATCH", .path = tenant_path(*id), .json = Json{{"suspended", suspended}}});
+    const Reply reply = context->client().call({.method = "PATCH",
+                                                .path = tenant_path(context->tenant_id(*id)),
+                                                .json = Json{{"suspended", suspended}}});
     context->show(reply.json(), [&](const Json&) {
       context->say(*id + (suspended ? " is suspended" : " may create and run again"));
     });
@@ -52,12 +53,13 @@ void add_rename(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("rename", "Give a tenant another name");
-  command->add_option("ID", options->id, "The tenant")->required();
+  command->add_option("ID", options->id, "The tenant: its id or name")->required();
   command->add_option("NAME", options->name, "Its new name")->required();
   context->on_operator(*command, [context, options] {
-    const Reply reply = context->client().call({.method = "PATCH",
-                                                .path = tenant_path(options->id),
-                                                .json = Json{{"name", options->name}}});
+    const Reply reply =
+        context->client().call({.method = "PATCH",
+                                .path = tenant_path(context->tenant_id(options->id)),
+                                .json = Json{{"name", options->name}}});
     context->show(reply.json(), [&](const Json& tenant) {
       context->say(options->id + " is called " + cell(tenant, "/name"));
     });
@@ -109,15 +111,16 @@ void add_limit_options(CLI::App& command, const std::shared_ptr<LimitOptions>& o
 void add_limits(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<LimitOptions>();
   auto* command = app.add_subcommand("limits", "Show or set a tenant's limits");
-  command->add_option("TENANT", options->tenant, "The tenant")->required();
+  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
   add_limit_options(*command, options);
   context->on_operator(*command, [context, options] {
     const Client client = context->client();
-    Json limits = client.get(tenant_path(options->tenant)).value("limits", Json::object());
+    const std::string path = tenant_path(context->tenant_id(options->tenant));
+    Json limits = client.get(path).value("limits", Json::object());
     // PUT replaces all limits, so the ones not given keep their current value.
     if (const Json wanted = options->wanted(); !wanted.empty()) {
       limits.update(wanted);
-      limits = client.put(tenant_path(options->tenant) + "/limits", limits).value("limits", limits);
+      limits = client.put(path + "/limits", limits).value("limits", limits);
     }
     context->show(limits, [&](const Json& document) { print_limits(*context, document); });
   });

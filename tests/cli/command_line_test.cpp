@@ -240,8 +240,9 @@ TEST(CommandLine, WhoHasAnOperatorsKeyIsToldHowToUseIt) {
   EXPECT_TRUE(refusal(server.url(), {"webhooks", "list"}).ends_with(hint));
   EXPECT_TRUE(refusal(server.url(), {"keys", "list"})
                   .ends_with("; --operator or --tenant ID acts with the operator's key\n"));
-  EXPECT_EQ(refusal(server.url(), {"keys", "list", "--tenant", "tn1"}).find(hint),
-            std::string::npos);
+  EXPECT_EQ(
+      refusal(server.url(), {"keys", "list", "--tenant", "tn0123456789abcdefghijklmn"}).find(hint),
+      std::string::npos);
   EXPECT_NE(server.requests().back().head.find("Bearer sg_operator"), std::string::npos);
   EXPECT_EQ(refusal(server.url(), {"tenants", "list"}).find(hint), std::string::npos);
   unsetenv("SANDGATE_ADMIN_KEY");

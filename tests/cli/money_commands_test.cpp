@@ -11,6 +11,7 @@
 namespace sandgate {
 namespace {
 
+using cli::kTenant;
 using cli::ScriptedServer;
 using cli::tell;
 using cli::Told;
@@ -18,12 +19,12 @@ using cli::Told;
 TEST(MoneyCommands, SetABudgetOfAPart) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });
   const Told told = tell(
-      server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--timezone", "Europe/Berlin",
+      server.url(), {"budgets", "set", kTenant, "b", "--amount", "5", "--timezone", "Europe/Berlin",
                      "--alert-at", "50,80", "--profile", "python", "--metadata", "run=42"});
   EXPECT_EQ(told.exit_code, 0);
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
-            "PUT /v1/tenants/tn1/budgets/b");
+            std::string("PUT /v1/tenants/") + kTenant + "/budgets/b");
   EXPECT_EQ(Json::parse(server.requests()[0].body),
             Json::parse(R"({"amount":"5","currency":"USD","window":"month","timezone":
               "Europe/Berlin","on_exceeded":"deny","alert_at":[50,80],
@@ -32,7 +33,7 @@ TEST(MoneyCommands, SetABudgetOfAPart) {
 
 TEST(MoneyCommands, ATimeZoneIsNeverAssumed) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"name":"b"})"); });
-  tell(server.url(), {"budgets", "set", "tn1", "b", "--amount", "5", "--window", "total"});
+  tell(server.url(), {"budgets", "set", kTenant, "b", "--amount", "5", "--window", "total"});
   ASSERT_EQ(server.requests().size(), 1u);
   EXPECT_FALSE(Json::parse(server.requests()[0].body).contains("timezone"));
 }
@@ -40,11 +41,11 @@ TEST(MoneyCommands, ATimeZoneIsNeverAssumed) {
 TEST(MoneyCommands, AskInACurrency) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, R"({"items":[]})"); });
   tell(server.url(), {"usage", "--currency", "EUR"});
-  tell(server.url(), {"invoices", "create", "tn1", "--period", "2026-10", "--currency", "EUR"});
+  tell(server.url(), {"invoices", "create", kTenant, "--period", "2026-10", "--currency", "EUR"});
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_EQ(server.requests()[0].target, "/v1/usage?group_by=profile&currency=EUR");
   EXPECT_EQ(Json::parse(server.requests()[1].body),
-            Json::parse(R"({"tenant":"tn1","period":"2026-10","currency":"EUR"})"));
+            (Json{{"tenant", kTenant}, {"period", "2026-10"}, {"currency", "EUR"}}));
 }
 
 TEST(MoneyCommands, ShowAllInOne) {
@@ -66,7 +67,7 @@ TEST(MoneyCommands, GroupInTheOrderThatWasAskedFor) {
 
 TEST(MoneyCommands, RefuseWhatIsNoAmount) {
   const std::vector<std::vector<const char*>> commands = {
-      {"budgets", "set", "tn1", "b", "--amount"},
+      {"budgets", "set", kTenant, "b", "--amount"},
       {"budgets", "credit", "tn1", "--reason", "r"},
       {"invoices", "credit", "in1", "--reason", "r", "--amount"},
       {"create", "--max-cost"}};
@@ -116,8 +117,9 @@ TEST(MoneyCommands, TellWhatIsDueAndWhy) {
   EXPECT_EQ(tell(server.url(), {"invoices", "list"}).output,
             "in1\t7\tissued\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t10.00\t3.50\tUSD\n"
             "in2\t-\tdraft\ttn1\t2026-10-01 00:00:00Z\t2026-11-01 00:00:00Z\t1.00\t-\tUSD\n");
-  tell(server.url(), {"invoices", "list", "--for", "a b"});
-  EXPECT_EQ(server.requests().back().target, "/v1/invoices?tenant=a%20b&limit=100");
+  tell(server.url(), {"invoices", "list", "--for", kTenant});
+  EXPECT_EQ(server.requests().back().target,
+            std::string("/v1/invoices?tenant=") + kTenant + "&limit=100");
   const std::string text = tell(server.url(), {"invoices", "show", "in1"}).output;
   EXPECT_TRUE(text.starts_with("in1  number 7  issued  ")) << text;
   EXPECT_TRUE(
@@ -158,13 +160,14 @@ TEST(MoneyCommands, ShowAPartOfTheLedger) {
   ScriptedServer server(
       [](const auto&) { return ScriptedServer::json(200, R"({"items":[],"next_cursor":null})"); });
   tell(server.url(), {"ledger", "transfers"});
-  tell(server.url(), {"ledger", "transfers", "--for", "tn1", "--account", "tenant:tn1", "--from",
+  tell(server.url(), {"ledger", "transfers", "--for", kTenant, "--account", "tenant:tn1", "--from",
                       "2026-11-01", "--to", "2026-12-01T00:00:00+01:00"});
   ASSERT_EQ(server.requests().size(), 2u);
   EXPECT_EQ(server.requests()[0].target, "/v1/ledger?limit=100");
-  EXPECT_EQ(server.requests()[1].target,
-            "/v1/ledger?tenant=tn1&account=tenant%3Atn1&from=2026-11-01&to="
-            "2026-12-01T00%3A00%3A00%2B01%3A00&limit=100");
+  EXPECT_EQ(
+      server.requests()[1].target,
+      std::string("/v1/ledger?tenant=") + kTenant +
+          "&account=tenant%3Atn1&from=2026-11-01&to=2026-12-01T00%3A00%3A00%2B01%3A00&limit=100");
 }
 
 TEST(MoneyCommands, SendAVendorsBillAsItIs) {

@@ -9,11 +9,62 @@ namespace {
 TEST(TenantCommands, ATenantIsRenamed) {
   ScriptedServer server(
       [](const auto& request) { return ScriptedServer::json(200, request.body); });
-  EXPECT_EQ(tell(server.url(), {"tenants", "rename", "tn1", "Acme"}).output,
-            "tn1 is called Acme\n");
+  EXPECT_EQ(tell(server.url(), {"tenants", "rename", kTenant, "Acme"}).output,
+            std::string(kTenant) + " is called Acme\n");
   EXPECT_EQ(server.requests()[0].method + " " + server.requests()[0].target,
-            "PATCH /v1/tenants/tn1");
+            std::string("PATCH /v1/tenants/") + kTenant);
   EXPECT_EQ(Json::parse(server.requests()[0].body), (Json{{"name", "Acme"}}));
+}
+
+// Two pages of tenants; two have the same name.
+ScriptedServer::Answer tenants_then(const char* answer) {
+  return [answer](const auto& request) {
+    if (request.method != "GET" || !request.target.starts_with("/v1/tenants?"))
+      return ScriptedServer::json(200, answer);
+    return ScriptedServer::json(
+        200,
+        request.target.find("cursor=") == std::string::npos
+            ? R"({"items":[{"id":"tn1","name":"two"},{"id":"tn2","name":"acme"}],"next_cursor":"c"})"
+            : R"({"items":[{"id":"tn3","name":"two"}],"next_cursor":null})");
+  };
+}
+
+TEST(TenantCommands, ATenantIsFoundByItsName) {
+  ScriptedServer server(tenants_then(R"({"items":[],"balance":"5","currency":"USD"})"));
+  setenv("SANDGATE_ADMIN_KEY", "sg_operator", 1);
+  const auto last = [&](std::vector<const char*> words) {
+    EXPECT_EQ(tell(server.url(), words).exit_code, 0) << words[0];
+    return server.requests().back();
+  };
+  for (const char* verb : {"suspend", "unsuspend"})
+    EXPECT_EQ(last({"tenants", verb, "acme"}).target, "/v1/tenants/tn2");
+  EXPECT_EQ(last({"tenants", "rename", "acme", "b"}).target, "/v1/tenants/tn2");
+  EXPECT_EQ(last({"limits", "acme"}).target, "/v1/tenants/tn2");
+  EXPECT_EQ(last({"budgets", "list", "acme"}).target, "/v1/tenants/tn2/budgets?limit=100");
+  EXPECT_EQ(last({"budgets", "credit", "acme", "5", "--reason", "r"}).target,
+            "/v1/tenants/tn2/credits");
+  EXPECT_EQ(last({"invoices", "list", "--for", "acme"}).target,
+            "/v1/invoices?tenant=tn2&limit=100");
+  EXPECT_EQ(last({"ledger", "balances", "--for", "acme"}).target, "/v1/ledger/balances?tenant=tn2");
+  EXPECT_NE(last({"list", "--tenant", "acme"}).head.find("X-Sandgate-Tenant: tn2"),
+            std::string::npos);
+  EXPECT_EQ(Json::parse(last({"keys", "create", "k", "--for", "acme"}).body).at("tenant"), "tn2");
+  unsetenv("SANDGATE_ADMIN_KEY");
+}
+
+TEST(TenantCommands, ANameThatIsNoOrSeveralTenantsChangesNothing) {
+  ScriptedServer server(tenants_then("{}"));
+  const auto refused = [&](const char* name) {
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(tell(server.url(), {"budgets", "credit", name, "5", "--reason", "r"}).exit_code, 1);
+    return testing::internal::GetCapturedStderr();
+  };
+  EXPECT_EQ(
+      refused("acm"),
+      "sandgate: no tenant has the id or the name 'acm': `sandgate tenants list` shows them\n");
+  EXPECT_EQ(refused("two"),
+            "sandgate: several tenants are called 'two': give an id, which is one of tn1, tn3\n");
+  for (const auto& request : server.requests()) EXPECT_EQ(request.method, "GET");
 }
 
 TEST(TenantCommands, ALimitIsTakenAway) {
@@ -23,7 +74,7 @@ TEST(TenantCommands, ALimitIsTakenAway) {
     return ScriptedServer::json(200, R"({"limits":{"max_running":20,"max_vcpu":16}})");
   });
   const Told told =
-      tell(server.url(), {"limits", "tn1", "--no-max-vcpu", "--creates-per-minute", "60"});
+      tell(server.url(), {"limits", kTenant, "--no-max-vcpu", "--creates-per-minute", "60"});
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(told.output,
             "max_running\t20\nmax_vcpu\t-\ncreates_per_minute\t60\nrequests_per_second\t-\n");

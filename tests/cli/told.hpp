@@ -6,6 +6,9 @@
 
 namespace sandgate::cli {
 
+// An id, of which the gateway's list of tenants is not asked.
+inline constexpr char kTenant[] = "tn0123456789abcdefghijklmn";
+
 // What one command line came to.
 struct Told {
   int exit_code = 0;

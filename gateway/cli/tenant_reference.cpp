@@ -1,0 +1,23 @@
+#include "gateway/cli/tenant_reference.hpp"
+
+#include "gateway/cli/context.hpp"
+#include "gateway/core/ids.hpp"
+
+namespace sandgate::cli {
+
+std::string tenant_id_of(const Client& client, const std::string& given) {
+  if (TenantId::parse(given)) return given;
+  std::vector<std::string> ids;
+  for (const Json& tenant : client.all("/v1/tenants"))
+    if (cell(tenant, "/name") == given) ids.push_back(cell(tenant, "/id"));
+  if (ids.size() == 1) return ids.front();
+  if (ids.empty())
+    throw Error(ErrorCode::not_found, "no tenant has the id or the name '" + given +
+                                          "': `sandgate tenants list` shows them");
+  std::string all;
+  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
+  throw Error(ErrorCode::invalid,
+              "several tenants are called '" + given + "': give an id, which is one of " + all);
+}
+
+}  // namespace sandgate::cli
