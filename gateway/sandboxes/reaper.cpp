@@ -139,7 +139,19 @@ Task<size_t> Reaper::clean_snapshots() {
     work_queue_.post(queue_key(snapshot.tenant, snapshot.deployment),
                      "snapshot/" + snapshot.id.value,
                      [this, snapshot] { return snapshots_.finish_removal(snapshot); });
+  const auto unwanted = co_await snapshots_.unwanted_on(options_.machine, options_.batch);
+  for (const SnapshotRecord& snapshot : unwanted)
+    work_queue_.post(queue_key(snapshot.tenant, snapshot.deployment),
+                     "snapshot/" + snapshot.id.value,
+                     [this, snapshot] { return snapshots_.remove_early(snapshot); });
   co_return taken.size();
+}
+
+Task<size_t> Reaper::recover_snapshots() {
+  // This process may have begun some before the reaper ran.
+  const auto age = std::chrono::steady_clock::now() - made_;
+  const Time made = parts_.clock.now() - std::chrono::duration_cast<Time::duration>(age);
+  co_return co_await snapshots_.give_up_earlier(options_.machine, made);
 }
 
 Task<size_t> Reaper::abandon() {

@@ -41,7 +41,11 @@ class Reaper {
   Task<size_t> finish_pausing();  // in pausing or resuming past their lease
   // finish_pausing() regardless of leases, for the start: a lease's holder may have crashed.
   Task<size_t> recover_pausing();
-  Task<size_t> clean_snapshots();  // unfinished, left by forks, or to be removed
+  // Snapshots that are unfinished, left by forks, or to be removed. Those on our own machine do not
+  // occupy it until their leases are over.
+  Task<size_t> clean_snapshots();
+  // For the start: gives up what earlier processes were making on our own machine.
+  Task<size_t> recover_snapshots();
   Task<size_t> abandon();  // in creating past their lease: their creator crashed
   Task<size_t> finish();  // in stopping and due for another try
   // Attempts of unknown outcome: looks for their sandbox for 2 minutes and kills it.
@@ -109,6 +113,7 @@ class Reaper {
   Options options_;
   KeyedWorkQueue work_queue_;
   Time started_;  // run(), by the database's clock
+  const std::chrono::steady_clock::time_point made_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace sandgate

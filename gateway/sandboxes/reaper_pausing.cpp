@@ -132,11 +132,13 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
 }
 
 Task<void> Reaper::recover_once() {
-  for (;;) {
-    const auto outcome = co_await attempt(recover_pausing());
-    if (!std::holds_alternative<Error>(outcome)) co_return;
-    co_await sleep_for(options_.stopping_every);
-  }
+  for (const Step step : {&Reaper::recover_pausing, &Reaper::recover_snapshots})
+    for (;;) {
+      auto recovering = (this->*step)();
+      const auto outcome = co_await attempt(std::move(recovering));
+      if (!std::holds_alternative<Error>(outcome)) break;
+      co_await sleep_for(options_.stopping_every);
+    }
 }
 
 void Reaper::carry_out_all(std::vector<SandboxRecord> records, bool or_end) {

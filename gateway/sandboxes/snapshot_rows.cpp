@@ -157,6 +157,22 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std:
   return all_of(run_prepared(tx, kSql, ahead.count(), most, lease.count(), machine));
 }
 
+size_t give_up_earlier(pqxx::work& tx, const std::string& machine, Time before) {
+  static const std::string kSql = std::string(kSetRemoving) +
+                                  " attempts = 0 WHERE (state = 'creating' OR for_fork)"
+                                  " AND state <> 'removing' AND backend_id = id || '@' || $1"
+                                  " AND created_at < to_timestamp($2 / 1000000.0)";
+  return run_prepared(tx, kSql, machine, to_micros(before)).affected_rows();
+}
+
+std::vector<SnapshotRecord> unwanted_on(pqxx::work& tx, const std::string& machine, int most) {
+  static const std::string kSql = "SELECT " + std::string(kSnapshotColumns) +
+                                  " FROM snapshot WHERE state = 'removing' AND attempts = 0"
+                                  " AND lease_until > now() AND backend_id = id || '@' || $1"
+                                  " ORDER BY lease_until LIMIT $2";
+  return all_of(run_prepared(tx, kSql, machine, most));
+}
+
 size_t forget_lost(pqxx::work& tx, std::chrono::hours age, int most) {
   return run_prepared(tx, R"sql(
     DELETE FROM snapshot WHERE id = ANY(ARRAY(SELECT id FROM snapshot n

@@ -70,6 +70,14 @@ std::vector<SnapshotRecord> take_unfinished(pqxx::work& tx, int most, const std:
                                             std::chrono::milliseconds lease,
                                             std::chrono::milliseconds ahead);
 
+// For the start of the gateway of `machine`: the snapshots there that are being made, or are a
+// fork's, and are older than `before` -> removing, as earlier processes began them. Their leases
+// stay, since the machine may not have begun yet what it was asked for. Returns how many.
+size_t give_up_earlier(pqxx::work& tx, const std::string& machine, Time before);
+// At most `most` snapshots on `machine` that nobody wants, whose leases are not over, and whose
+// removal has not failed.
+std::vector<SnapshotRecord> unwanted_on(pqxx::work& tx, const std::string& machine, int most);
+
 // Deletes at most `most` rows that waited longer than `age` to be removed from a machine that is
 // taken for lost (see MachineMonitor). Returns how many.
 size_t forget_lost(pqxx::work& tx, std::chrono::hours age, int most);

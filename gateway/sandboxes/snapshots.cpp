@@ -316,6 +316,25 @@ Task<std::vector<SnapshotRecord>> Snapshots::take_unfinished(int most, std::stri
   co_return co_await parts_.database.run(std::move(take));
 }
 
+Task<size_t> Snapshots::give_up_earlier(std::string machine, Time before) {
+  auto write = [machine, before](pqxx::work& tx) {
+    return snapshot_rows::give_up_earlier(tx, machine, before);
+  };
+  co_return co_await parts_.database.run(std::move(write));
+}
+
+Task<std::vector<SnapshotRecord>> Snapshots::unwanted_on(std::string machine, int most) {
+  auto read = [machine, most](pqxx::work& tx) {
+    return snapshot_rows::unwanted_on(tx, machine, most);
+  };
+  co_return co_await parts_.database.run(std::move(read));
+}
+
+Task<void> Snapshots::remove_early(SnapshotRecord unwanted) {
+  auto removing = remove_on_backend(std::move(unwanted));
+  co_await attempt_within(kRemovalTimeout, std::move(removing));
+}
+
 void apply_snapshot(CreateOrder& order, const SnapshotRecord& snapshot,
                     std::optional<int64_t> asked, const Deployment* deployment) {
   Profile& profile = order.request.profile;

@@ -53,6 +53,13 @@ class Snapshots {
   // machines than `machine`.
   Task<std::vector<SnapshotRecord>> take_unfinished(int most, std::string machine,
                                                     std::chrono::milliseconds ahead);
+  // For the reaper, of snapshots on the gateway's own machine: gives up what earlier processes
+  // began and left before `before`; at most `most` that nobody wants and whose leases are not over.
+  Task<size_t> give_up_earlier(std::string machine, Time before);
+  Task<std::vector<SnapshotRecord>> unwanted_on(std::string machine, int most);
+  // Removes what there is of the snapshot from its backend. Its row stays, because a late request
+  // may still make it.
+  Task<void> remove_early(SnapshotRecord unwanted);
   // Removes the snapshot from its backend, then its row; postponed when the backend does not
   // answer, and left to the gateway on whose machine it is.
   Task<void> finish_removal(SnapshotRecord snapshot);

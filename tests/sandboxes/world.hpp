@@ -27,6 +27,7 @@ class WholeSteps {
   Task<size_t> pause_due() { return whole(reaper_, &Reaper::pause_due); }
   Task<size_t> finish_pausing() { return whole(reaper_, &Reaper::finish_pausing); }
   Task<size_t> recover_pausing() { return whole(reaper_, &Reaper::recover_pausing); }
+  Task<size_t> recover_snapshots() { return whole(reaper_, &Reaper::recover_snapshots); }
   Task<size_t> clean_snapshots() { return whole(reaper_, &Reaper::clean_snapshots); }
   Task<size_t> abandon() { return whole(reaper_, &Reaper::abandon); }
   Task<size_t> finish() { return whole(reaper_, &Reaper::finish); }

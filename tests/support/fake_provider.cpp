@@ -295,7 +295,10 @@ Task<std::optional<BackendSnapshot>> FakeProvider::find_snapshot(std::string sna
 
 Task<void> FakeProvider::remove_snapshot(std::string snapshot) {
   std::lock_guard lock(mutex_);
-  snapshots_.erase(snapshot);
+  // Of a machine of ours: <our id>@<machine>, as before it was made.
+  std::erase_if(snapshots_, [&](const auto& kept) {
+    return kept.first == snapshot || snapshot.starts_with(kept.second + "@");
+  });
   co_return;
 }
 
