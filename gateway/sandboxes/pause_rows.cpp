@@ -102,6 +102,14 @@ void postpone_pausing(pqxx::work& tx, const SandboxId& id) {
   run_prepared(tx, kSql, id.value);
 }
 
+std::optional<std::string> last_transition(pqxx::work& tx, const SandboxId& id) {
+  const auto rows = run_prepared(
+      tx, "SELECT concat_ws(' ', state, lease_until, stop_attempts) FROM sandbox WHERE id = $1",
+      id.value);
+  if (rows.empty()) return std::nullopt;
+  return rows[0][0].as<std::string>();
+}
+
 int count_postponed(pqxx::work& tx, const SandboxId& id) {
   const auto rows = run_prepared(tx, "SELECT stop_attempts FROM sandbox WHERE id = $1", id.value);
   return rows.empty() ? 0 : rows[0][0].as<int>();

@@ -32,6 +32,8 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        std::chrono::milliseconds lease);
 // Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s.
 void postpone_pausing(pqxx::work& tx, const SandboxId& id);
+// The sandbox's state, then what each pause or resume changes; empty: no such row.
+std::optional<std::string> last_transition(pqxx::work& tx, const SandboxId& id);
 // How often that or revert() was done since set_pausing() or set_resuming(); 0: no such row.
 int count_postponed(pqxx::work& tx, const SandboxId& id);
 // The overrides in the sandbox's create request; {} when unknown.

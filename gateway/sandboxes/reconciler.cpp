@@ -7,6 +7,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
+#include "gateway/sandboxes/state_alignment.hpp"
 
 namespace sandgate {
 namespace {
@@ -93,6 +94,8 @@ Task<std::optional<Reconciler::Result>> Reconciler::reconcile(DeploymentPtr depl
   }
   Result result;
   result.lost = co_await fail_lost(deployment, *listed, *expected);
+  if (!deployment->descriptor.machine.empty())
+    result.aligned = co_await align_states(lifecycle_, deployment, *expected, *listed);
   result.orphans_killed = co_await kill_orphans(deployment, std::move(*listed));
   co_return result;
 }

@@ -14,8 +14,10 @@ namespace sandgate {
 // Periodically compares each backend's list with the registry, deployments in parallel; replicas
 // take turns by a lease, which Descriptor::min_list_interval may make longer. Only the gateway of
 // our own machine checks that machine, first at its start. Sandboxes missing at their backend
-// become failed. Listed sandboxes of this installation that the registry has no use for are killed
-// after a minute; unknown ones on our own machine at once, as nobody else creates any there.
+// become failed; on our own machine, those that are paused or run there although their rows say
+// otherwise become what they are there. Listed sandboxes of this installation that the registry has
+// no use for are killed after a minute; unknown ones on our own machine at once, as nobody else
+// creates any there.
 class Reconciler {
  public:
   struct Options {
@@ -29,7 +31,7 @@ class Reconciler {
                     {.at_once = 2, .max_queued = 100}) {}
 
   struct Result {
-    size_t lost = 0, orphans_killed = 0;
+    size_t lost = 0, aligned = 0, orphans_killed = 0;
   };
   // Empty when another replica holds the lease or the backend does not answer.
   Task<std::optional<Result>> reconcile(DeploymentPtr deployment);

@@ -1,0 +1,15 @@
+#pragma once
+#include "gateway/sandboxes/lifecycle.hpp"
+
+namespace sandgate {
+
+// Brings the rows of sandboxes on our own machine into line with the machine, on which they may be
+// paused or run although their rows say otherwise: a database that failed over may have lost the
+// last commits, of pauses and resumes that were answered. Such a sandbox is paused, or resumed, as
+// by a call; one that may not run is paused on the machine. `listed`: what the machine has.
+// `expected`: running and paused rows. Returns how many differed. Throws Error(unavailable) of the
+// database.
+Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
+                          std::vector<SandboxRecord> expected, std::vector<BackendSandbox> listed);
+
+}  // namespace sandgate
