@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -22,6 +23,9 @@ using Download = std::function<void(std::string_view bytes)>;
 // throws ends the transfer.
 using ProgressCallback = std::function<void(uint64_t sent, uint64_t received)>;
 
+// For streams of events, in which a gateway gives a sign of life every 15 seconds.
+inline constexpr std::chrono::seconds kStreamSilence{60};
+
 struct Call {
   std::string method = "GET";
   std::string path;  // "/v1/…", percent-encoded, with its query
@@ -33,6 +37,9 @@ struct Call {
   std::string accept;
   Download download;  // if set, receives the body of an answer below 300
   ProgressCallback on_progress;
+  // After that long without a byte of an answer that has begun, the call fails with
+  // Error(unavailable). 0: it waits as long as the connection lives.
+  std::chrono::seconds silence{0};
   int patience = 0;  // interrupts that do not end it yet
 };
 

@@ -49,7 +49,7 @@ void add_events(CLI::App& app, const ContextPtr& context) {
         options->sandbox.empty() ? "/v1/events" : sandbox_path(options->sandbox) + "/events";
     if (!options->types.empty()) path += "?types=" + percent_encode(options->types);
     EventReader reader([&](const Event& event) { print_event(*context, event); });
-    Call call{.path = std::move(path), .accept = "text/event-stream"};
+    Call call{.path = std::move(path), .accept = "text/event-stream", .silence = kStreamSilence};
     call.download = [&reader](std::string_view bytes) { reader.feed(bytes); };
     context->client().call(std::move(call));
     // A sandbox's events end with it, those of all only when the gateway stops.

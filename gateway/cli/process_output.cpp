@@ -46,6 +46,7 @@ StreamedExit stream_output(const Client& client, Call call, const Console& conso
   Receiver receiver{console, on_start, {}, false, std::nullopt};
   EventReader events([&](const Event& event) { receiver.take(event); });
   call.accept = "text/event-stream";
+  call.silence = kStreamSilence;
   call.download = [&](std::string_view bytes) { events.feed(bytes); };
   client.call(std::move(call));
   if (receiver.failure) throw *receiver.failure;

@@ -10,6 +10,8 @@ namespace {
 
 constexpr size_t kMaxAnswerBytes = 64 << 20;  // limit of an answer kept in memory
 constexpr long kConnectSeconds = 10;
+// A peer that is gone without a word is noticed two minutes later.
+constexpr long kKeepAliveIdleSeconds = 60, kKeepAliveIntervalSeconds = 15;
 
 // libcurl uses only its built-in authorities; OpenSSL, which terminals use directly, honours this
 // variable by itself.
@@ -75,6 +77,9 @@ Transfer::Transfer(const std::string& url, Call& call)
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT, kConnectSeconds);
+  curl_easy_setopt(curl, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(curl, CURLOPT_TCP_KEEPIDLE, kKeepAliveIdleSeconds);
+  curl_easy_setopt(curl, CURLOPT_TCP_KEEPINTVL, kKeepAliveIntervalSeconds);
   curl_easy_setopt(curl, CURLOPT_USERAGENT, "sandgate-cli");
   curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, &Transfer::on_body);
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, this);
@@ -130,6 +135,7 @@ size_t Transfer::on_body(char* bytes, size_t size, size_t count, void* self) {
   auto* transfer = static_cast<Transfer*>(self);
   try {
     transfer->receive({bytes, size * count});
+    transfer->heard_at_ = std::chrono::steady_clock::now();  // not before: output may have to wait
     return size * count;
   } catch (...) {
     transfer->failure_ = std::current_exception();
@@ -149,6 +155,7 @@ size_t Transfer::on_header(char* bytes, size_t size, size_t count, void* self) {
   auto* transfer = static_cast<Transfer*>(self);
   const std::string_view line(bytes, size * count);
   curl_easy_getinfo(transfer->curl_.get(), CURLINFO_RESPONSE_CODE, &transfer->reply_.status);
+  transfer->heard_at_ = std::chrono::steady_clock::now();
   const size_t colon = line.find(':');
   if (colon == std::string_view::npos) return size * count;
   std::string_view value = line.substr(colon + 1);
@@ -158,6 +165,11 @@ size_t Transfer::on_header(char* bytes, size_t size, size_t count, void* self) {
     value.remove_suffix(1);
   transfer->reply_.headers[ascii_lower(line.substr(0, colon))] = value;
   return size * count;
+}
+
+bool Transfer::is_silent() const {
+  return call_.silence.count() > 0 && reply_.status != 0 &&
+         std::chrono::steady_clock::now() - heard_at_ > call_.silence;
 }
 
 size_t Transfer::on_upload(char* into, size_t size, size_t count, void* self) {
@@ -176,6 +188,10 @@ int Transfer::on_progress(void* self, curl_off_t, curl_off_t received, curl_off_
   try {
     if (transfer->call_.on_progress)
       transfer->call_.on_progress(static_cast<uint64_t>(sent), static_cast<uint64_t>(received));
+    if (transfer->is_silent())
+      throw Error(ErrorCode::unavailable, "no sign of life from " + transfer->url_ + " for " +
+                                              std::to_string(transfer->call_.silence.count()) +
+                                              " s");
   } catch (...) {
     transfer->failure_ = std::current_exception();
     return 1;

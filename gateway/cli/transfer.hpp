@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,7 @@ class Transfer {
   static int on_progress(void* self, curl_off_t, curl_off_t received, curl_off_t, curl_off_t sent);
   void set_body();
   void receive(std::string_view bytes);
+  bool is_silent() const;
 
   std::string url_;
   Call& call_;
@@ -34,6 +36,7 @@ class Transfer {
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;
   Reply reply_;
+  std::chrono::steady_clock::time_point heard_at_;  // the last byte, once there was one
 };
 
 }  // namespace sandgate::cli

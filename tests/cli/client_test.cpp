@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
+#include <future>
 #include <sstream>
 
 #include "gateway/cli/process_output.hpp"
@@ -137,6 +138,39 @@ TEST(Client, StreamsAnUploadOfUnknownLength) {
                           }});
 
   EXPECT_EQ(server.requests()[0].body, "abcabcabc");
+}
+
+TEST(Client, GivesAStreamUpInWhichThereIsNoSignOfLife) {
+  std::promise<void> given_up;
+  ScriptedServer server([&](const auto& request) {
+    request.send(ScriptedServer::of_type("text/event-stream", ": here\n\n"));
+    given_up.get_future().wait();
+    return std::string();
+  });
+  std::string heard;
+  Call call{.path = "/v1/events", .silence = std::chrono::seconds(1)};
+  call.download = [&](std::string_view bytes) { heard += bytes; };
+  EXPECT_EQ(message_of([&] { client_of(server).call(call); }),
+            "no sign of life from " + server.url() + " for 1 s");
+  given_up.set_value();
+  EXPECT_EQ(heard, ": here\n\n");
+}
+
+TEST(Client, WaitsForAnAnswerThatTakesItsTime) {
+  std::promise<void> a_second_is_over;
+  ScriptedServer server([&](const auto&) {
+    a_second_is_over.get_future().wait();
+    return ScriptedServer::json(200, R"({"id":"x"})");
+  });
+  const auto began = std::chrono::steady_clock::now();
+  bool told = false;
+  Call call{.path = "/v1/things", .silence = std::chrono::seconds(1)};
+  call.on_progress = [&](uint64_t, uint64_t) {
+    if (told || std::chrono::steady_clock::now() - began < std::chrono::milliseconds(1500)) return;
+    told = true;
+    a_second_is_over.set_value();
+  };
+  EXPECT_EQ(client_of(server).call(call).json()["id"], "x");
 }
 
 TEST(Client, EncodesWhatWouldChangeAnAddress) {
