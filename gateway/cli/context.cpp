@@ -71,11 +71,11 @@ std::string Context::hint_for(const Error& error) const {
                                    : "; --tenant ID acts with the operator's key";
 }
 
-void Context::each(const std::vector<std::string>& ids,
-                   const std::function<void(const std::string& id)>& work) {
-  for (const std::string& id : ids) {
+void Context::each(const std::vector<std::string>& names,
+                   const std::function<void(const std::string& name)>& work) {
+  for (const std::string& name : names) {
     try {
-      work(id);
+      work(name);
     } catch (const Error& error) {
       report(error);
     }

@@ -44,10 +44,10 @@ class Context : public std::enable_shared_from_this<Context> {
   bool for_operator() const { return operator_; }  // --operator of a command for either
   void exit_with(ExitCode code) { exit_code_ = code; }
 
-  // Calls `work` for each id, and goes on after an Error, which is printed and makes the exit
+  // Calls `work` for each name, and goes on after an Error, which is printed and makes the exit
   // code 1.
-  void each(const std::vector<std::string>& ids,
-            const std::function<void(const std::string& id)>& work);
+  void each(const std::vector<std::string>& names,
+            const std::function<void(const std::string& name)>& work);
 
   // Prints the document, indented. Names and output that are not UTF-8 get U+FFFD.
   void print(const Json& document) const;

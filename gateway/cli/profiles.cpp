@@ -50,8 +50,9 @@ void add_apply(CLI::App& group, const ContextPtr& context) {
   context->on_either(*command, [context, options] {
     const Client client = context->client();
     std::vector<Json> published;
-    for (const std::string& file : options->files)
+    context->each(options->files, [&](const std::string& file) {
       published.push_back(publish(client, file, options->channel));
+    });
     context->show_items(published,
                         [&](const auto& items) { print_published(context->console(), items); });
   });

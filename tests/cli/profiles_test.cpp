@@ -41,6 +41,26 @@ TEST(ProfileCommands, AChannelIsPointed) {
   EXPECT_EQ(server.requests().size(), 2u);
 }
 
+TEST(ProfileCommands, WhatIsPublishedBesideWhatIsRefusedIsTold) {
+  ScriptedServer server([](const auto& request) {
+    return request.target == "/v1/profiles/b"
+               ? ScriptedServer::json(400, R"({"code":"invalid","detail":"no"})")
+               : ScriptedServer::json(200, R"({"name":")" + request.target.substr(13) +
+                                               R"(","version":1,"changed":true})");
+  });
+  std::vector<std::string> files;
+  for (const std::string name : {"a", "b", "c"}) {
+    files.push_back(testing::TempDir() + "profile-" + name + ".yaml");
+    std::ofstream(files.back()) << "name: " << name << "\n";
+  }
+  const std::string absent = testing::TempDir() + "profile-none.yaml";
+  const Told told =
+      tell(server.url(), {"profiles", "apply", "-f", files[0].c_str(), "-f", files[1].c_str(), "-f",
+                          absent.c_str(), "-f", files[2].c_str()});
+  EXPECT_EQ(told.exit_code, 1);
+  EXPECT_EQ(told.output, "a@1 published\nc@1 published\n");
+}
+
 // With a tenant's key set as well, which would be refused.
 TEST(ProfileCommands, WhatIsSharedIsChangedWithTheOperatorsKey) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
