@@ -6,7 +6,9 @@
 namespace sandgate::cli {
 namespace {
 
-std::string next_step(ErrorCode code) {
+std::string next_step(const Json& problem, ErrorCode code) {
+  if (code == ErrorCode::conflict && problem.value("state", Json()) == "paused")
+    return "; `sandgate resume` lets it go on";
   switch (code) {
     case ErrorCode::unauthenticated:
       return "; set SANDGATE_API_KEY to a valid key";
@@ -18,11 +20,17 @@ std::string next_step(ErrorCode code) {
   }
 }
 
+// What answers need not be a Sandgate, so each member may be of any type.
+std::string text_in(const Json& object, const char* name, const std::string& otherwise) {
+  const Json text = object.is_object() ? object.value(name, Json()) : Json();
+  return text.is_string() ? text.get<std::string>() : otherwise;
+}
+
 std::string fields_text(const Json& problem) {
   std::string text;
   for (const Json& field : problem.value("fields", Json::array())) {
-    const std::string path = field.value("path", "");  // an empty path means the whole document
-    text += "; " + path + (path.empty() ? "" : " ") + field.value("message", "");
+    const std::string path = text_in(field, "path", "");  // an empty path means the whole document
+    text += "; " + path + (path.empty() ? "" : " ") + text_in(field, "message", "");
   }
   return text;
 }
@@ -35,9 +43,9 @@ Error problem_error(const Reply& reply) {
   const std::string code = problem["code"];
   const ErrorCode known = error_code_from(code).value_or(ErrorCode::internal);
   const std::string fields = fields_text(problem);
-  const std::string detail = fields.empty() ? problem.value("detail", code) : fields.substr(2);
-  Error error(known, printable(detail + next_step(known) + " (" + code + ", request " +
-                               problem.value("request_id", "unknown") + ")"));
+  const std::string detail = fields.empty() ? text_in(problem, "detail", code) : fields.substr(2);
+  Error error(known, printable(detail + next_step(problem, known) + " (" + code + ", request " +
+                               text_in(problem, "request_id", "unknown") + ")"));
   error.details = problem;
   return error;
 }

@@ -61,6 +61,19 @@ TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
             "no sandbox 'x' (not_found, request rq1)");
 }
 
+TEST(Client, SaysHowAPausedSandboxGoesOn) {
+  ScriptedServer server([](const auto& request) {
+    const std::string state = request.target.substr(1);
+    return ScriptedServer::json(409, R"({"code":"conflict","detail":"the sandbox is )" + state +
+                                         R"(","request_id":"rq1",
+        "state":")" + state + "\"}");
+  });
+  EXPECT_EQ(message_of([&] { client_of(server).get("/paused"); }),
+            "the sandbox is paused; `sandgate resume` lets it go on (conflict, request rq1)");
+  EXPECT_EQ(message_of([&] { client_of(server).get("/stopped"); }),
+            "the sandbox is stopped (conflict, request rq1)");
+}
+
 TEST(Client, NamesEveryWrongField) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(400, R"({"code":"invalid","detail":"d","request_id":"rq1",
@@ -100,6 +113,14 @@ TEST(Client, SaysWhenTheServerIsSomethingElse) {
   ScriptedServer server([](const auto&) { return ScriptedServer::of_type("text/html", "<html>"); });
 
   EXPECT_NE(message_of([&] { client_of(server).get("/"); }).find("not JSON"), std::string::npos);
+}
+
+TEST(Client, ReadsProblemsOfServersThatAreSomethingElse) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(400, R"({"code":"teapot","detail":null,"request_id":7,
+      "fields":[{"path":2,"message":"m"}]})");
+  });
+  EXPECT_EQ(message_of([&] { client_of(server).get("/"); }), "m (teapot, request unknown)");
 }
 
 TEST(Client, FollowsCursorsToTheEnd) {
