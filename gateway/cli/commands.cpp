@@ -16,6 +16,7 @@
 #include "gateway/cli/network.hpp"
 #include "gateway/cli/ports.hpp"
 #include "gateway/cli/prices.hpp"
+#include "gateway/cli/processes.hpp"
 #include "gateway/cli/profiles.hpp"
 #include "gateway/cli/reconciliations.hpp"
 #include "gateway/cli/run.hpp"
@@ -163,6 +164,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
   const auto context = std::make_shared<cli::Context>(&cli::environment_variable,
                                                       cli::Console::standard(), exit_code);
   cli::add_run_commands(app, context);
+  cli::add_process_commands(app, context);
   cli::add_sandbox_commands(app, context);
   cli::add_state_commands(app, context);
   cli::add_snapshot_commands(app, context);

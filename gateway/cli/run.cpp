@@ -216,7 +216,8 @@ void add_logs(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<Options>();
   auto* command = app.add_subcommand("logs", "Print a program's output and follow it to its end");
   command->add_option("ID", options->id, "The sandbox")->required();
-  command->add_option("PROCESS", options->process, "The program; absent: the newest");
+  command->add_option("PROCESS", options->process,
+                      "The program, of `process list`; absent: the newest");
   context->on(*command, [context, options] {
     const Client client = context->client();
     const std::string process =

@@ -69,7 +69,7 @@ ask sandgate help prof
 ask sandgate list --stat
 )";
 constexpr const char* kAnswers =
-    "profiles providers\napply\nbash zsh fish\nmemory disk\nadmin\nprofiles\n--state\n";
+    "process profiles providers\napply\nbash zsh fish\nmemory disk\nadmin\nprofiles\n--state\n";
 
 TEST(Completion, BashOffersWhatMayFollow) {
   CLI::App app{"Sandgate", "sandgate"};
