@@ -44,32 +44,42 @@ int64_t newest_in(pqxx::work& tx) {
   return tx.exec1("SELECT coalesce(max(position), 0) FROM event")[0].as<int64_t>();
 }
 
-// Before reading events: the log then holds all events of the sandbox.
-bool is_over(pqxx::work& tx, const SandboxId& id) {
-  return tx
-      .exec_params1(
-          "SELECT NOT EXISTS (SELECT FROM sandbox WHERE id = $1 AND ended_at IS NULL)"
-          " AND NOT EXISTS (SELECT FROM event_outbox WHERE subject = 'sandboxes/' || $1)",
-          id.value)[0]
-      .as<bool>();
+// Whether the log holds all events of the sandbox.
+std::string is_over(const std::string& id) {
+  return "NOT EXISTS (SELECT FROM sandbox WHERE id = " + id +
+         " AND ended_at IS NULL)"
+         " AND NOT EXISTS (SELECT FROM event_outbox WHERE subject = 'sandboxes/' || " +
+         id + ")";
 }
 
-EventBatch read_in(pqxx::work& tx, const EventQuery& query) {
-  EventBatch batch;
-  batch.over = query.sandbox && is_over(tx, *query.sandbox);
-  batch.through = std::max(newest_in(tx), query.after);
-  std::string sql = "SELECT position, id, tenant, type, subject, at, data FROM event";
-  sql += " WHERE position > " + std::to_string(query.after) +
-         " AND position <= " + std::to_string(batch.through);
+// One statement, since each event of a tenant has all its streams read at once: its parts see the
+// same log. With values in it, so that it is planned for them: few positions, or all of a tenant.
+std::string reading(const pqxx::nontransaction& tx, const EventQuery& query) {
+  const std::string sandbox = query.sandbox ? tx.quote(query.sandbox->value) : "";
+  std::string sql =
+      "SELECT log.*, e.* FROM (SELECT coalesce(max(position), 0) AS newest, " +
+      (query.sandbox ? is_over(sandbox) : "false") +
+      " AS over FROM event) log LEFT JOIN (SELECT position, id, tenant, type, subject, at,"
+      " data FROM event WHERE position > " +
+      std::to_string(query.after);
   if (query.tenant) sql += " AND tenant IN (" + tx.quote(query.tenant->value) + ", '')";
-  if (query.sandbox) sql += " AND subject = " + tx.quote("sandboxes/" + query.sandbox->value);
+  if (query.sandbox) sql += " AND subject = 'sandboxes/' || " + sandbox;
   if (!query.types.empty()) {
     std::string list;
     for (const std::string& type : query.types) list += (list.empty() ? "" : ",") + tx.quote(type);
     sql += " AND event_matches(type, ARRAY[" + list + "])";
   }
-  sql += " ORDER BY position LIMIT " + std::to_string(query.limit);
-  for (const auto& row : tx.exec(sql)) batch.events.push_back(event_from(row));
+  return sql + " ORDER BY position LIMIT " + std::to_string(query.limit) +
+         ") e ON true ORDER BY position";
+}
+
+EventBatch read_in(pqxx::nontransaction& tx, const EventQuery& query) {
+  EventBatch batch;
+  const auto rows = tx.exec(reading(tx, query));
+  batch.through = std::max(rows[0]["newest"].as<int64_t>(), query.after);
+  batch.over = rows[0]["over"].as<bool>();
+  for (const auto& row : rows)
+    if (!row["position"].is_null()) batch.events.push_back(event_from(row));
   if (static_cast<int64_t>(batch.events.size()) == query.limit) {
     batch.through = batch.events.back().position;
     batch.over = false;
@@ -78,6 +88,9 @@ EventBatch read_in(pqxx::work& tx, const EventQuery& query) {
 }
 
 }  // namespace
+
+EventLog::EventLog(Database& database)
+    : database_(database), readers_(std::max<size_t>(1, database.options().connections / 4)) {}
 
 Task<size_t> EventLog::collect(int64_t most) {
   auto work = [most](pqxx::work& tx) {
@@ -106,7 +119,10 @@ Task<void> EventLog::catch_up() {
 Task<int64_t> EventLog::newest() { return database_.run(newest_in); }
 
 Task<EventBatch> EventLog::read(EventQuery query) {
-  return database_.run([query = std::move(query)](pqxx::work& tx) { return read_in(tx, query); });
+  Turns::Turn turn(readers_, co_await asio::this_coro::executor);
+  co_await turn.wait();
+  auto work = [query = std::move(query)](pqxx::nontransaction& tx) { return read_in(tx, query); };
+  co_return co_await database_.run_statement(std::move(work));
 }
 
 Task<size_t> EventLog::prune(std::chrono::seconds age, int64_t most) {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "gateway/core/database.hpp"
+#include "gateway/core/turns.hpp"
 #include "gateway/events/event.hpp"
 
 namespace sandgate {
@@ -26,7 +27,7 @@ struct EventBatch {
 // The event log in PostgreSQL: numbers committed events and reads them.
 class EventLog {
  public:
-  explicit EventLog(Database& database) : database_(database) {}
+  explicit EventLog(Database& database);
 
   // Moves at most `most` committed events from the outbox into the log, with a delivery for each
   // matching webhook. Returns how many; 0 while another replica is collecting.
@@ -38,6 +39,7 @@ class EventLog {
 
   // The position of the newest event; 0 when there is none.
   Task<int64_t> newest();
+  // However many streams read at once, they take a quarter of the database's connections.
   Task<EventBatch> read(EventQuery query);
 
   // Deletes at most `most` events older than `age`, the oldest first; returns how many.
@@ -47,6 +49,7 @@ class EventLog {
 
  private:
   Database& database_;
+  Turns readers_;
   std::atomic<uint64_t> collected_{0};
 };
 
