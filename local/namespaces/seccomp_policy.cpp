@@ -195,8 +195,10 @@ void refuse_pages_of_the_machine(SeccompFilter& filter) {
   forbid_bits(filter, "mmap", 3, {MAP_HUGETLB});
   forbid_bits(filter, "memfd_create", 1, {MFD_HUGETLB});
   forbid_bits(filter, "shmget", 2, {SHM_HUGETLB});
+  constexpr uint64_t kMergeAll = 67;  // PR_SET_MEMORY_MERGE, for which Linux asks no privilege
   filter.add(SCMP_ACT_ERRNO(EINVAL), "madvise",
              {SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, MADV_MERGEABLE)});
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kMergeAll)});
 }
 
 // Sandboxes of one image share what of its files is in memory. Whoever may read such a file could

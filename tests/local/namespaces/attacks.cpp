@@ -186,6 +186,16 @@ constexpr Attack kPythonAttacks[] = {
      "e = 0\nr = call(319, b'x', 4)\n"
      "print('refused' if r < 0 and ctypes.get_errno() == 1 else 'broken')",
      "seccomp"},
+    {"pages that are merged with those of others",
+     // By each way to ask for it.
+     "libc.mmap.restype = ctypes.c_void_p\n"
+     "here = libc.mmap(None, ctypes.c_size_t(8192), 3, 0x22, -1, ctypes.c_long(0))\n"
+     "def answer(*a): return call(*a) and ctypes.get_errno()\n"
+     "high = 1 << 32\n"
+     "answers = answer(28, here, 8192, 12), answer(28, here, 8192, 12 | high), \\\n"
+     "  answer(157, 67, 1, 0, 0, 0), answer(157, 67 | high, 1, 0, 0, 0)\n"
+     "print('refused' if {*answers} == {22} else 'broken')",
+     "seccomp"},
     {"every terminal of the machine",
      "n = []\ntry:\n  for i in range(400): n.append(os.open('/dev/ptmx', os.O_RDWR | "
      "os.O_NOCTTY))\n"
