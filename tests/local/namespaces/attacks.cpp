@@ -63,7 +63,8 @@ constexpr Attack kAttacks[] = {
      "(echo h > /proc/$f) 2>/dev/null && [ ! -c /proc/$f ] && echo broken $f; done; echo refused"},
     {"learn of the machine from proc",
      "for f in cmdline modules partitions interrupts diskstats keys timer_list iomem zoneinfo "
-     "cgroups misc buddyinfo; do "
+     "cgroups misc buddyinfo kallsyms config.gz bootconfig consoles crypto ioports key-users "
+     "latency_stats mtrr pagetypeinfo schedstat slabinfo softirqs swaps vmallocinfo; do "
      "[ -s /proc/$f ] || grep -q . /proc/$f 2>/dev/null && echo broken $f; done; echo refused",
      "proc_masks"},
     {"see the locks of others",
@@ -73,7 +74,9 @@ constexpr Attack kAttacks[] = {
      "print('broken' if open('/proc/locks').read() else 'refused')\"",
      "proc_masks"},
     {"see the machine's devices in proc",
-     "[ -n \"$(ls -A /proc/bus 2>/dev/null)\" ] && echo broken || echo refused", "proc_masks"},
+     "for d in acpi asound bus driver dynamic_debug pressure scsi; do "
+     "[ -n \"$(ls -A /proc/$d 2>/dev/null)\" ] && echo broken $d; done; echo refused",
+     "proc_masks"},
     {"see the disks of others in proc",
      "[ -n \"$(ls -A /proc/fs 2>/dev/null)\" ] && echo broken || echo refused", "proc_masks"},
     {"make a device",
