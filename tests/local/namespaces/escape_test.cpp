@@ -51,6 +51,18 @@ TEST_F(EscapeTest, TheHostsEnvironmentIsSeenFromTheHost) {
             0);
 }
 
+// Inside, nobody may look, so whether the launcher passed something on is seen from the host only.
+TEST_F(EscapeTest, TheAgentIsGivenNoEnvironment) {
+  const auto environment_of = [](int64_t pid) {
+    std::ifstream in("/proc/" + std::to_string(pid) + "/environ");
+    EXPECT_TRUE(in.is_open());
+    return std::string(std::istreambuf_iterator<char>(in), {});
+  };
+  EXPECT_EQ(environment_of(node().record(id()).pid), "");
+  EXPECT_NE(environment_of(node().pid()).find("canary-of-the-host"), std::string::npos)
+      << "the control: the node, which starts launchers, has one";
+}
+
 TEST_F(EscapeTest, NoDescriptorLeaksIn) {
   EXPECT_FALSE(node().leaks_into(id()));
   EXPECT_EQ(
