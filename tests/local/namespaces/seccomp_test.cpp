@@ -1,3 +1,4 @@
+#include "tests/local/namespaces/forbidden_calls.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/local/namespaces/weak_node.hpp"
 
@@ -51,18 +52,9 @@ class SeccompTest : public SandboxTest {
 
 WeakNode* SeccompTest::weak_ = nullptr;
 
-constexpr const char* kForbidden =
-    "mount umount2 pivot_root chroot fsopen fsconfig fsmount fspick move_mount open_tree "
-    "mount_setattr setns swapon swapoff reboot kexec_load kexec_file_load init_module "
-    "finit_module delete_module bpf perf_event_open userfaultfd ptrace process_vm_readv "
-    "process_vm_writev pidfd_getfd kcmp open_by_handle_at name_to_handle_at quotactl acct syslog "
-    "settimeofday clock_settime adjtimex clock_adjtime iopl ioperm add_key request_key keyctl "
-    "lookup_dcookie fanotify_init sethostname setdomainname vhangup modify_ldt uselib ustat sysfs "
-    "_sysctl move_pages migrate_pages mbind set_mempolicy";
-
 TEST_F(SeccompTest, ForbiddenCallsAnswerEperm) {
   std::string body;
-  std::istringstream names(kForbidden);
+  std::istringstream names(kForbiddenCalls);
   for (std::string name; names >> name;) {
     body += "#ifdef SYS_" + name + "\n{ errno = 0; long r = syscall(SYS_" + name +
             ", 0, 0, 0, 0, 0, 0); if (r != -1 || errno != EPERM) printf(\"" + name +
