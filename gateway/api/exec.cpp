@@ -181,17 +181,24 @@ void ExecHandlers::add_routes(http::Routes& routes) {
        .secret_answer = true});
 }
 
+Task<std::unique_ptr<ProcessStream>> ExecHandlers::start_recorded(const OpenSandbox& box,
+                                                                  const Command& command,
+                                                                  const std::string& claim) {
+  auto marking = database_->run(
+      [claim, made = command.process_id](pqxx::work& tx) { mark_effect(tx, claim, made); });
+  co_await std::move(marking);
+  co_return co_await start_program(box, command);
+}
+
 // The program is recorded with its Idempotency-Key before it starts: if the client leaves or the
 // gateway dies before the answer, a retry does not start it again. A failed start is erased, so
-// that a retry can run the program; one that ran after all is found by its id.
+// that a retry can run the program; one that ran after all is found by its id. So is a record
+// whose commit was not confirmed.
 Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
                                                          const Command& command,
                                                          const std::string& claim) {
   if (!database_ || claim.empty()) co_return co_await start_program(box, command);
-  auto marking = database_->run(
-      [claim, made = command.process_id](pqxx::work& tx) { mark_effect(tx, claim, made); });
-  co_await std::move(marking);
-  auto starting = start_program(box, command);
+  auto starting = start_recorded(box, command, claim);
   auto started = co_await attempt(std::move(starting));
   if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
   auto clearing = database_->run([claim](pqxx::work& tx) { clear_effect(tx, claim); });

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""Commits whose confirmation is lost, each in turn: whoever repeats a call under its key has it done once. Run as root;
+takes names of single tests."""
+import contextlib
+import os
+import shutil
+import socket
+import sys
+import tempfile
+import threading
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [HERE, HERE + "/../support"]
+
+from cases import main, wait_until  # noqa: E402
+from server import Server  # noqa: E402
+
+SOCKET = "/.s.PGSQL.5432"
+# Not the first, which is the key's own: a retry would wait for its lease. What goes on in the background commits too,
+# so each comes twice.
+NUMBERS = (2, 3, 4, 2, 3, 4)
+
+
+class Between:
+    """A way to a database. After lose(n), the n-th commit is delivered and the connection then breaks."""
+
+    def __init__(self, target):
+        self.target = target
+        self.directory = tempfile.mkdtemp(prefix="sandgate-db-", dir="/tmp")
+        os.chmod(self.directory, 0o755)
+        self.lock, self.left = threading.Lock(), 0
+        self.listener = socket.socket(socket.AF_UNIX)
+        self.listener.bind(self.directory + SOCKET)
+        os.chmod(self.directory + SOCKET, 0o777)
+        self.listener.listen(100)
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def lose(self, number):
+        with self.lock:
+            self.left = number
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.socket(socket.AF_UNIX)
+                server.connect(self.target + SOCKET)
+                lost = threading.Event()
+                for ends in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self.relay, args=(*ends, lost), daemon=True).start()
+
+    def relay(self, source, sink, is_question, lost):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if is_question and b"COMMIT" in data and self.is_the_one():
+                    lost.set()
+                elif not is_question and lost.is_set():
+                    break
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+    def is_the_one(self):
+        with self.lock:
+            if self.left == 0:
+                return False
+            self.left -= 1
+            return self.left == 0
+
+    def close(self):
+        self.listener.close()
+        shutil.rmtree(self.directory)
+
+
+@contextlib.contextmanager
+def behind():
+    """A server whose database is another's, by such a way, and a client of it."""
+    with Server() as owner:
+        key = open(owner.home + "/master.key").read().strip()
+        way = Between(owner.home + "/postgres")
+        url = f"host={way.directory} user=sandgate dbname=sandgate"
+        try:
+            with Server(settings={"database.url": url}, environment={"SANDGATE_MASTER_KEY": key}) as server:
+                _, client = server.tenant("unlucky")
+                server.profile("test")
+                yield way, client
+        finally:
+            way.close()
+
+
+def repeated(way, client, path, body):
+    """The answers of calls, each repeated under its key until it is not 503, with each commit lost in turn."""
+    for turn, number in enumerate(NUMBERS):
+        key = {"Idempotency-Key": f"{path}-{turn}"}
+        way.lose(number)
+        limit = time.monotonic() + 20
+        while (answer := client.call("POST", path, body, headers=key)).status == 503 and time.monotonic() < limit:
+            assert answer.headers["Retry-After"], answer.body
+            time.sleep(0.1)
+        way.lose(0)
+        yield answer
+
+
+def listed(client, path):
+    return {one["id"] for one in client.ok("GET", path + "limit=100")["items"]}
+
+
+def test_whoever_repeats_a_call_has_it_done_once():
+    with behind() as (way, client):
+        first = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        box = f"/v1/sandboxes/{first}"
+        for runs, answer in enumerate(repeated(way, client, box + "/exec", {"shell": "echo x >> file; wc -l < file"}), 1):
+            assert answer.status == 200 and answer.json()["stdout"] == f"{runs}\n", (runs, answer.body)
+        # A snapshot whose first run made it although nobody was told stays, too.
+        taken = [answer.json() for answer in repeated(way, client, box + "/snapshots", {})]
+        assert {one["id"] for one in taken} <= listed(client, "/v1/snapshots?"), taken
+        made = {answer.json()["id"] for answer in repeated(way, client, "/v1/sandboxes", {"profile": "test"})}
+        wait_until(lambda: listed(client, "/v1/sandboxes?state=running&") == made | {first}, 20, "one for each key")
+        for one in made | {first}:
+            client.ok("DELETE", f"/v1/sandboxes/{one}")
+
+
+if __name__ == "__main__":
+    main(globals())
