@@ -100,12 +100,13 @@ Task<void> Connection::run() {
   try {
     transport_.deadline.arm(context_.limits.header_timeout);
     co_await transport_.handshake();
-    while (co_await exchange()) {
+    while (co_await exchange(current_.emplace(context_.limits))) {
     }
     proper = true;
   } catch (const boost::system::system_error&) {
     // The client is gone, or the connection was cancelled.
   }
+  current_.reset();
   if (proper)
     transport_.close();
   else
@@ -161,12 +162,15 @@ void Connection::describe(Request& request) const {
   if (!context_.responder.is_passthrough(request)) request.decode_target();
 }
 
-Task<bool> Connection::exchange() {
-  Request request;
-  RequestParser parser(request, context_.limits);
-  Framing framing;
-  framing.keep_alive = false;
-  std::optional<Response> refusal;
+Task<bool> Connection::refuse_head(const Current& current, const Error& wrong) {
+  Response refusal = problem(wrong, current.parser.refusal(), current.request.id);
+  const Framing framing{.keep_alive = false};
+  co_return co_await send(current.request, refusal, framing);
+}
+
+Task<bool> Connection::exchange(Current& current) {
+  auto& [request, parser] = current;
+  std::optional<Error> wrong;
   request.id = make_id(RequestId::kKind);
   try {
     const bool another = co_await read_head(parser);
@@ -174,9 +178,9 @@ Task<bool> Connection::exchange() {
     request.received = std::chrono::steady_clock::now();
     describe(request);
   } catch (const Error& error) {
-    refusal = problem(error, parser.refusal(), request.id);
+    wrong = error;
   }
-  if (refusal) co_return co_await send(request, *refusal, framing);
+  if (wrong) co_return co_await refuse_head(current, *wrong);
 
   ConnectionBody body(transport_, buffer_, parser, context_.limits);
   phase_ = Phase::answering;
@@ -188,8 +192,8 @@ Task<bool> Connection::exchange() {
   }
   if (auto* body_of = std::get_if<RelayBody>(&response.body))
     co_return co_await relay(request, *body_of, parser, body);
-  framing.http11 = parser.is_http11();
-  framing.keep_alive = !request.over_connection_limit && can_continue(parser, body);
+  const Framing framing{.keep_alive = !request.over_connection_limit && can_continue(parser, body),
+                        .http11 = parser.is_http11()};
   const bool more = co_await send(request, response, framing);
   if (buffer_.size() == 0 && buffer_.capacity() > kKeptBuffer) buffer_.shrink_to_fit();
   co_return more;

@@ -40,12 +40,23 @@ class Connection : public std::enable_shared_from_this<Connection> {
  private:
   enum class Phase { idle, reading, answering, streaming_messages, closing };
 
+  // The request being read or answered.
+  struct Current {
+    explicit Current(const Limits& limits) : parser(request, limits) {}
+    Current(const Current&) = delete;
+    Current& operator=(const Current&) = delete;
+
+    Request request;
+    RequestParser parser;
+  };
+
   void spawn(Task<void> (Connection::*work)());
   Task<void> run();
   Task<void> refuse();
   // Handles one request and its answer. Returns whether another request may follow.
-  Task<bool> exchange();
+  Task<bool> exchange(Current& current);
   Task<bool> read_head(RequestParser& parser);
+  Task<bool> refuse_head(const Current& current, const Error& wrong);
   void describe(Request& request) const;
   Task<Response> answer(Request& request, ConnectionBody& body);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
@@ -65,6 +76,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   ConnectionSet::Handle handle_;
   Transport transport_;
   ReadBuffer buffer_{kMaxReadBuffer};
+  std::optional<Current> current_;  // here, since coroutine frames over 1 KB are not recycled
   std::string out_;
   std::string remote_address_;
   asio::cancellation_signal cancellation_;
