@@ -21,13 +21,13 @@ std::optional<Error> refusal_of(const OpenPort& port, const PresentedTokens& pre
   }
 }
 
-// The port of an ended sandbox counts as closed. Never resumes a sandbox, since the client is not
-// authenticated.
-Task<Error> told_of(Error refusal, SandboxAccess& access, const OpenPort& port,
-                    const SandboxId& sandbox) {
+// Always throws. The port of an ended sandbox counts as closed. Never resumes a sandbox, since the
+// client is not authenticated.
+Task<void> refuse(Error refusal, SandboxAccess& access, const OpenPort& port,
+                  const SandboxId& sandbox) {
   auto judging = access.translate_failure(port.tenant, sandbox, not_open());
   const Error told = co_await std::move(judging);
-  co_return says_ended(told) ? not_open() : refusal;
+  throw says_ended(told) ? not_open() : refusal;
 }
 
 http::Response redirect_below(const PortAddress& address) {
@@ -107,9 +107,8 @@ Task<http::Response> PortProxy::admit(http::Request& request, http::IncomingBody
   check_time(*port);
   const PresentedTokens presented = presented_tokens(request, *address);
   if (auto refusal = refusal_of(*port, presented)) {
-    auto telling = told_of(std::move(*refusal), parts_.access, *port, address->sandbox);
-    const Error told = co_await std::move(telling);
-    throw told;
+    auto refusing = refuse(*std::move(refusal), parts_.access, *port, address->sandbox);
+    co_await std::move(refusing);
   }
   // An admitted client acts as a user of the sandbox.
   request.caller = {.role = http::Role::developer, .tenant = port->tenant};
@@ -123,18 +122,22 @@ Task<http::Response> PortProxy::admit(http::Request& request, http::IncomingBody
     // The ports of an ended sandbox count as closed.
     throw says_ended(failure) ? not_open() : for_visitor(failure);
   }
-  auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, *std::move(box), *address,
-                                       request, body, settings_.relay);
-  relay->still_open = [this, address = *address, salt = port->salt] {
-    return is_open(address, salt);
-  };
-  if (presented.in_query && port->access == Access::token)
-    relay->cookie = token_cookie(presented.tokens.front(), *address,
+  co_return relayed(request, body, *address, *port, *std::move(box), presented);
+}
+
+http::Response PortProxy::relayed(http::Request& request, http::IncomingBody& body,
+                                  const PortAddress& address, const OpenPort& port, OpenSandbox box,
+                                  const PresentedTokens& presented) {
+  auto relay = std::make_shared<Relay>(parts_.pool, parts_.access, std::move(box), address, request,
+                                       body, settings_.relay);
+  relay->still_open = [this, address, salt = port.salt] { return is_open(address, salt); };
+  if (presented.in_query && port.access == Access::token)
+    relay->cookie = token_cookie(presented.tokens.front(), address,
                                  scheme_of(request, settings_.relay.tls) == "https");
   http::Response response;
   response.body =
       http::RelayBody{[relay](http::ClientSide& client) { return relay.get()->serve(client); }};
-  co_return response;
+  return response;
 }
 
 }  // namespace sandgate::ports

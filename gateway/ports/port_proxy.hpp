@@ -3,6 +3,7 @@
 #include "gateway/http/admission.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/ports/port_store.hpp"
+#include "gateway/ports/port_token.hpp"
 #include "gateway/ports/relay.hpp"
 #include "registry/tenant_directory.hpp"
 
@@ -36,6 +37,10 @@ class PortProxy final : public http::Responder {
  private:
   Task<http::Response> serve(http::Request& request, http::IncomingBody& body);
   Task<http::Response> admit(http::Request& request, http::IncomingBody& body);
+  // The answer to an admitted request, of which it keeps references.
+  http::Response relayed(http::Request& request, http::IncomingBody& body,
+                         const PortAddress& address, const OpenPort& port, OpenSandbox box,
+                         const PresentedTokens& presented);
   // The open port that the cache knows for an address; null: it does not, or there is none.
   PortStore::Shared known(const PortAddress& address);
   // Throws Error(not_found).
