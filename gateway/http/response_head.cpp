@@ -1,5 +1,6 @@
 #include "gateway/http/response_head.hpp"
 
+#include <algorithm>
 #include <ctime>
 
 #include "gateway/http/problem.hpp"
@@ -28,7 +29,10 @@ bool has_no_body(int status) { return status < 200 || status == 204 || status ==
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
   out.append(name).append(": ");
-  for (const char c : value) out.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
+  const auto begin = static_cast<std::ptrdiff_t>(out.size());
+  out.append(value);
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < 0x20; };
+  std::replace_if(out.begin() + begin, out.end(), is_control, ' ');
   out.append("\r\n");
 }
 
