@@ -72,7 +72,8 @@ Fd mount_layers(const LaunchSpec& spec) {
 }  // namespace
 
 NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
-  check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
+  if (is_applied(spec, "propagation"))
+    check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
   Fd stage = mount_stage();
   place_below(stage.get(), "image", layers.image);
   place_below(stage.get(), "disk", layers.disk);

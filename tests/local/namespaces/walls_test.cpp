@@ -1,7 +1,9 @@
 // The positive controls: a launcher that leaves walls out, and attacks that then succeed.
 #include <fcntl.h>
+#include <sys/mount.h>
 #include <sys/shm.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -77,6 +79,30 @@ TEST_F(WallsTest, LandlockIsASecondNet) {
   const int mounts = node().host_state().mounts;
   EXPECT_EQ(node().shell(without("seccomp,capabilities,landlock"), line, "root").out, "0\n");
   EXPECT_EQ(node().host_state().mounts, mounts) << "and yet stays inside";
+}
+
+// Whether a mount that the host makes after the sandbox's start is seen inside.
+bool later_mount_is_seen(LocalNode& node, const std::string& sandbox, const std::string& place) {
+  if (mount("sandgate-later", place.c_str(), "tmpfs", 0, nullptr) != 0) return false;
+  const std::string seen = node.shell(sandbox, "grep -c sandgate-later /proc/self/mountinfo").out;
+  umount2(place.c_str(), MNT_DETACH);
+  return seen == "1\n";
+}
+
+// Of mounts that the host shares, the copies in a new user namespace follow it until they are made
+// private. The sandboxes are of this test alone: they must be started below the shared mount.
+TEST_F(WallsTest, MountsOfTheHostComeInLaterWithoutTheirWall) {
+  TempDirectory directory;
+  const std::string shared = directory.path(), place = shared + "/later";
+  ASSERT_EQ(mount("sandgate-shared", shared.c_str(), "tmpfs", 0, nullptr), 0);
+  EXPECT_EQ(mount(nullptr, shared.c_str(), nullptr, MS_SHARED, nullptr), 0);
+  EXPECT_EQ(mkdir(place.c_str(), 0755), 0);
+  const std::string& following = without("host_mounts,propagation");
+  const std::string& apart = without("host_mounts,none");
+  EXPECT_TRUE(later_mount_is_seen(node(), following, place));
+  EXPECT_FALSE(later_mount_is_seen(node(), apart, place));
+  EXPECT_EQ(node().shell(apart, "grep -c sandgate-shared /proc/self/mountinfo").out, "1\n");
+  umount2(shared.c_str(), MNT_DETACH);
 }
 
 TEST_F(WallsTest, DescriptorsLeakWithoutTheirWall) {
