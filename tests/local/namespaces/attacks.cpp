@@ -116,6 +116,13 @@ constexpr const char* kCalls =
 
 // Calls by their numbers on x86-64.
 constexpr Attack kPythonAttacks[] = {
+    // A descriptor kept from above the new root leads up as far as there is something above.
+    {"leave the root by a kept descriptor",
+     "above = os.open('/', os.O_RDONLY)\nroot = os.fstat(above)\n"
+     "try:\n os.chroot('/tmp')\n os.fchdir(above)\n for n in range(64): os.chdir('..')\n"
+     " os.chroot('.')\nexcept OSError: print('refused')\n"
+     "else: print('refused' if os.path.samestat(os.stat('/'), root) else 'broken')",
+     "seccomp,capabilities,host_mounts"},
     {"an io_uring",
      "print('broken' if call(425, 8, ctypes.create_string_buffer(256)) >= 0 else "
      "'refused')",

@@ -7,8 +7,10 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 
 #include "local/fd.hpp"
 #include "local/namespaces/landlock.hpp"
@@ -103,6 +105,17 @@ TEST_F(WallsTest, MountsOfTheHostComeInLaterWithoutTheirWall) {
   EXPECT_FALSE(later_mount_is_seen(node(), apart, place));
   EXPECT_EQ(node().shell(apart, "grep -c sandgate-shared /proc/self/mountinfo").out, "1\n");
   umount2(shared.c_str(), MNT_DETACH);
+}
+
+// Who may change its root and kept a descriptor comes to the top of the mounts, and no further.
+TEST_F(WallsTest, NothingIsAboveTheRoot) {
+  const auto found = std::ranges::find(
+      python_attacks(), std::string_view("leave the root by a kept descriptor"), &Attack::what);
+  ASSERT_NE(found, python_attacks().end());
+  const std::string program = std::string(python_attack_start()) + found->line;
+  EXPECT_EQ(node().python(without("seccomp,capabilities"), program, "root").out, "refused\n");
+  EXPECT_EQ(node().python(without("seccomp,capabilities,host_mounts"), program, "root").out,
+            "broken\n");
 }
 
 TEST_F(WallsTest, DescriptorsLeakWithoutTheirWall) {
