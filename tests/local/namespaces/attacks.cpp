@@ -116,6 +116,26 @@ constexpr const char* kCalls =
 
 // Calls by their numbers on x86-64.
 constexpr Attack kPythonAttacks[] = {
+    // A kernel without the old TIOCSTI answers EIO, so what counts is whether it was asked.
+    {"type into the own terminal by its name",
+     "import pty\npid, master = pty.fork()\n"
+     "def asked(request):\n"
+     "  return call(16, tty, request, b'x') == 0 or ctypes.get_errno() != 1\n"
+     "if pid == 0:\n"
+     "  tty = os.open('/dev/tty', os.O_RDWR)\n"
+     "  os._exit(7 * any(asked(r) for r in (0x5412, 0x541c, 0x5412 | 1 << 32)))\n"
+     "code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])\n"
+     "print({0: 'refused', 7: 'broken'}.get(code, code))",
+     "seccomp"},
+    {"take a terminal from its session",
+     "import pty\npid, master = pty.fork()\n"
+     "if pid == 0:\n os.write(1, os.ttyname(0).encode())\n os.read(0, 1)\n os._exit(0)\n"
+     "name = os.read(master, 64)\nthief = os.fork()\n"
+     "if thief == 0:\n os.setsid()\n tty = os.open(name, os.O_RDWR | os.O_NOCTTY)\n"
+     " os._exit(7 * (call(16, tty, 0x540e, 1) == 0))\n"
+     "code = os.waitstatus_to_exitcode(os.waitpid(thief, 0)[1])\n"
+     "os.write(master, b'\\n')\nos.waitpid(pid, 0)\n"
+     "print({0: 'refused', 7: 'broken'}.get(code, code))"},
     // A descriptor kept from above the new root leads up as far as there is something above.
     {"leave the root by a kept descriptor",
      "above = os.open('/', os.O_RDONLY)\nroot = os.fstat(above)\n"
