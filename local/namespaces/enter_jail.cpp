@@ -47,7 +47,7 @@ void wait_for_go() {
 
 // A cgroup namespace is rooted at its creator's group, so it is created after the group is entered.
 void settle_namespaces(const LaunchSpec& spec) {
-  check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
+  if (is_applied(spec, "cgroup_names")) check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
   become_inner_root(spec.single_id);
   check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
   check(setdomainname("", 0), "setdomainname");

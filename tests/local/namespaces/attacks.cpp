@@ -47,6 +47,8 @@ constexpr Attack kAttacks[] = {
      "chroot /tmp true 2>/dev/null; chroot / true 2>/dev/null && echo broken || "
      "echo refused",
      "seccomp,capabilities"},
+    {"learn the machine's control groups",
+     "grep -qv ':/$' /proc/self/cgroup && echo broken || echo refused", "cgroup_names"},
     {"enter pid 1's namespaces", "nsenter -t 1 -u true 2>/dev/null && echo broken || echo refused",
      "seccomp,capabilities,dumpable"},
     {"rename the machine", "hostname evil 2>/dev/null && echo broken || echo refused",
