@@ -52,6 +52,15 @@ TEST(AddressPolicy, ThePublicInternetAndNothingElse) {
     EXPECT_FALSE(allows(policy, text)) << text;
 }
 
+TEST(AddressPolicy, AddressesInOthersAreJudgedByWhatTheyAre) {
+  const AddressPolicy policy;
+  for (const char* text : {"::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::1"})
+    EXPECT_TRUE(allows(policy, text)) << text;
+  for (const char* text : {"::ffff:169.254.169.254", "64:ff9b::a00:1", "2002:a00:1::1",
+                           "::127.0.0.1", "64:ff9b:1::a00:1", "168.63.129.16"})
+    EXPECT_FALSE(allows(policy, text)) << text;
+}
+
 TEST(AddressPolicy, BlocksOfTheOperator) {
   const AddressPolicy policy({"127.0.0.0/8", "10.1.0.0/16", "fd00:1::/32"});
   for (const char* text : {"127.0.0.1", "10.1.2.3", "::ffff:10.1.2.3", "fd00:1::5"})

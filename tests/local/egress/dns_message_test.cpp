@@ -57,6 +57,8 @@ TEST(DnsQuery, RefusesEverythingElse) {
       {query(label(std::string(63, 'a')) + "\x40" + std::string(64, 'a'), 1),
        DnsCode::format_error},
       {query(kExample, 1).substr(0, 20), DnsCode::format_error},
+      {query(kExample, 1).replace(query(kExample, 1).size() - 1, 1, "\3"),
+       DnsCode::refused},  // another class than the internet's
   };
   for (const auto& one : cases) {
     const auto parsed = parse_dns_query(one.message);
