@@ -101,14 +101,13 @@ bool is_for_host(RequestHead& head, const Target& target) {
   return is_for(head, target, kHttpsPort);
 }
 
-// Checks a request and puts secrets into its head; `substituted` describes them.
-Refusal check_and_substitute(HeadResult& request, Connection& connection,
-                             SubstitutedSecrets& substituted) {
+// Checks a request before anything is dialled for it. The values go into a copy of its head only.
+Refusal check_terminated(HeadResult& request, Connection& connection) {
   const Target& target = *connection.target;
   if (request.state == HeadState::malformed) return {400, request.reason};
   if (!is_for_host(request.head, target)) return {403, "other_host"};
-  substituted = connection.sandbox->substitute_secrets(request.head, target.host);
-  return {403, substituted.wrong};
+  RequestHead trial = request.head;
+  return {403, connection.sandbox->substitute_secrets(trial, target.host).wrong};
 }
 
 // Connects the upstream and its TLS. Logs a failure.
@@ -124,13 +123,28 @@ Task<Refusal> connect_tls_upstream(ConnectionPtr connection, TlsStream& upstream
   co_return refusal;
 }
 
+// Puts the values into the head and forwards it. Only once the upstream is connected, as a secret
+// may be replaced or removed meanwhile: its old value must not leave after that.
+Task<void> substitute_and_forward(ConnectionPtr connection, TlsStream& client, TlsStream& upstream,
+                                  Received received) {
+  RequestHead& head = received.result.head;
+  SubstitutedSecrets substituted =
+      connection->sandbox->substitute_secrets(head, connection->target->host);
+  if (!substituted.wrong.empty()) {
+    auto turning = send_refusal(connection, client, {403, substituted.wrong});
+    co_return co_await std::move(turning);
+  }
+  auto forwarding = forward(connection, client, upstream, std::move(head), std::move(received.rest),
+                            Redactor(std::move(substituted.hidden)));
+  co_await std::move(forwarding);
+}
+
 // Forwards one request over TLS terminated here: the only place where secret values are inserted.
 Task<void> forward_terminated(ConnectionPtr connection, TlsStream& client) {
   auto reading = read_head(client);
   Received received = co_await std::move(reading);
   if (received.result.state == HeadState::incomplete) co_return;
-  SubstitutedSecrets substituted;
-  const Refusal refusal = check_and_substitute(received.result, *connection, substituted);
+  const Refusal refusal = check_terminated(received.result, *connection);
   if (refusal) {
     auto turning = send_refusal(connection, client, refusal);
     co_return co_await std::move(turning);
@@ -142,8 +156,7 @@ Task<void> forward_terminated(ConnectionPtr connection, TlsStream& client) {
     auto telling = tell(connection, client, failure);
     co_return co_await std::move(telling);
   }
-  auto forwarding = forward(connection, client, upstream, std::move(received.result.head),
-                            std::move(received.rest), Redactor(std::move(substituted.hidden)));
+  auto forwarding = substitute_and_forward(connection, client, upstream, std::move(received));
   co_await std::move(forwarding);
 }
 

@@ -9,6 +9,7 @@ import socket
 import ssl
 import subprocess
 import sys
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
@@ -251,6 +252,35 @@ def test_rotation_and_removal_reach_running_sandboxes():
                heard_header() == [word], 10, "the value is gone")
     world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE})
     wait_until(lambda: send() == [VALUE], 10, "the value is back")
+    world.end(sandbox)
+
+
+def test_a_value_replaced_while_its_host_is_dialled_stays_here():
+    sandbox = box()
+    held, go, finish = threading.Event(), threading.Event(), web.server.finish_request
+
+    def hold_the_first(*connection):
+        if not held.is_set():
+            held.set()
+            go.wait(30)
+        finish(*connection)
+
+    ask = lambda path: f'curl -s -m 30 -H "Authorization: $TOKEN" https://{HOST}/{path}'
+    heard = lambda path: [v for h in web.heard if h["path"] == path for k, v in h["headers"] if k == "Authorization"]
+    web.server.finish_request = hold_the_first
+    try:
+        world.run(sandbox, "sh", "-c", ask("dialled"), background=True)
+        wait_until(held.is_set, 10, "the host is dialled")
+        world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": "second"})
+        wait_until(lambda: world.run(sandbox, "sh", "-c", ask("control")) and heard("/control")[-1:] == ["second"], 10,
+                   "the new value is sent")
+        go.set()
+        wait_until(lambda: heard("/dialled"), 10, "the first request arrives")
+        assert heard("/dialled") == ["second"]
+    finally:
+        go.set()
+        web.server.finish_request = finish
+        world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE})
     world.end(sandbox)
 
 
