@@ -48,11 +48,11 @@ class Place:
             cls.turn()
 
     @classmethod
-    def turn(cls):
+    def turn(cls, answers=ANSWERS):
         """Milliseconds of each figure."""
         if not cls.server:
             cls.start()
-        times = [milliseconds(lambda: cls.client.ok("GET", f"/v1/sandboxes/{cls.box}")) for _ in range(ANSWERS)]
+        times = [milliseconds(lambda: cls.client.ok("GET", f"/v1/sandboxes/{cls.box}")) for _ in range(answers)]
         return {"p50": percentile(times, 0.5), "p99": percentile(times, 0.99)}
 
 
@@ -70,9 +70,9 @@ def bomb_inside(line):
 
 @contextlib.contextmanager
 def first_everywhere():
-    """A program of the machine itself on each processor, which goes before all others nine tenths of the time."""
+    """A program of the machine itself on each processor, which goes before all others two thirds of the time."""
     line = ("import os, time\nos.sched_setaffinity(0, {%d})\nos.sched_setscheduler(0, os.SCHED_FIFO, os.sched_param(1))\n"
-            "while True:\n until = time.monotonic() + 0.027\n while time.monotonic() < until: pass\n time.sleep(0.003)")
+            "while True:\n until = time.monotonic() + 0.02\n while time.monotonic() < until: pass\n time.sleep(0.01)")
     spinning = [subprocess.Popen([sys.executable, "-c", line % one]) for one in os.sched_getaffinity(0)]
     try:
         time.sleep(0.2)
@@ -83,14 +83,14 @@ def first_everywhere():
             one.wait()
 
 
-def beside(bomb, rounds):
+def beside(bomb, rounds, answers=ANSWERS):
     """Figure -> per round, what it was beside the bomb and the most that a fifth allows. Others use the machine, too,
     and it is faster at one time than at another: each turn beside the bomb is compared with the quiet ones next to it."""
-    found, before = {figure: [] for figure in ALLOWED_MS}, Place.turn()
+    found, before = {figure: [] for figure in ALLOWED_MS}, Place.turn(answers)
     for _ in range(rounds):
         with bomb():
-            loud = Place.turn()
-        after = Place.turn()
+            loud = Place.turn(answers)
+        after = Place.turn(answers)
         for figure, allowed in ALLOWED_MS.items():
             found[figure].append((loud[figure], 1.2 * max(before[figure], after[figure]) + allowed))
         before = after
@@ -127,8 +127,8 @@ def test_who_writes_is_hardly_noticed():
 
 
 def test_what_no_limit_holds_is_noticed():
-    """The control."""
-    assert noticed(beside(first_everywhere, 3))
+    """The control: each of these answers waits for several processors, so a few are enough."""
+    assert noticed(beside(first_everywhere, 3, 200))
 
 
 if __name__ == "__main__":
