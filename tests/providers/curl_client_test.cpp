@@ -54,7 +54,8 @@ Task<void> count_upload(tcp::socket& socket) {
   }
   const auto size = std::to_string(std::count(text.begin(), text.end(), 'u'));
   const std::string reply =
-      "HTTP/1.1 200 OK\r\nContent-Length: " + std::to_string(size.size()) + "\r\n\r\n" + size;
+      "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(size.size()) +
+      "\r\n\r\n" + size;
   co_await ScriptedServer::say(socket, reply);
 }
 
