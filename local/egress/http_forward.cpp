@@ -4,6 +4,7 @@
 
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/json_text.hpp"
+#include "local/egress/answer_decoder.hpp"
 #include "local/egress/response_head.hpp"
 
 namespace sandgate::egress {
@@ -44,6 +45,12 @@ std::string head_text(const RequestHead& head, bool plain_answer) {
                               : "Connection: close\r\n\r\n");
 }
 
+// An answer that is masked is decoded first, since a coded value is not seen.
+AnswerDecoder decoder_for(const RequestHead& head, const Redactor& redactor) {
+  if (!redactor.is_active()) return AnswerDecoder();
+  return AnswerDecoder({head.method == "HEAD", head.minor_version == 1});
+}
+
 // A request and its response, forwarded concurrently; the end of either cuts the connection.
 struct Exchange {
   Exchange(std::shared_ptr<Connection> of, Stream& client, Stream& upstream, RequestHead request,
@@ -53,6 +60,7 @@ struct Exchange {
         upstream(upstream),
         head(std::move(request)),
         redactor(std::move(redactor)),
+        decoder(decoder_for(head, this->redactor)),
         answered(connection->sandbox->services().loop, asio::steady_timer::time_point::max()) {}
 
   Task<bool> send(std::string_view bytes) {
@@ -89,6 +97,8 @@ struct Exchange {
   Task<void> forward_response();
   std::optional<std::string_view> begin_response(std::string_view bytes);
   Task<bool> write_response(std::string_view bytes);
+  Task<bool> write_masked(std::string_view bytes);
+  Task<bool> end_response(bool in_order);
   Task<void> refuse_response(std::string_view reason);
   Task<void> forward_upgraded(std::string rest);
 
@@ -97,6 +107,7 @@ struct Exchange {
   Stream& upstream;
   RequestHead head;
   Redactor redactor;
+  AnswerDecoder decoder;
   ChunkedBody chunks;
   uint64_t sent = 0;
   std::string begin;  // of the response, until it is known whether it switches
@@ -202,13 +213,40 @@ std::optional<std::string_view> Exchange::begin_response(std::string_view bytes)
   return begin;
 }
 
-// Returns false when the answer is over: it is refused, or the client has gone.
+// Returns false when the answer is over: whole, refused, or the client has gone.
 Task<bool> Exchange::write_response(std::string_view bytes) {
+  decoder.take(bytes);
+  for (std::string part = decoder.next(); !part.empty(); part = decoder.next()) {
+    auto writing = write_masked(part);
+    const bool ok = co_await std::move(writing);
+    if (!ok) co_return false;
+  }
+  wrong = decoder.wrong();
+  co_return wrong.empty() && !decoder.is_over();
+}
+
+// Few bytes may decode to many, which the client takes as slowly as it likes.
+Task<bool> Exchange::write_masked(std::string_view bytes) {
   const std::string text = redactor.redact(bytes);
   if (redactor.has_failed()) wrong = "malformed_answer";
   if (!wrong.empty()) co_return false;
+  connection->set_idle_timeout(kBodyTimeout);
   shown = shown || !text.empty();
   auto writing = client.write(text);
+  const bool ok = co_await std::move(writing);
+  co_return ok;
+}
+
+// Writes what is left when the upstream has ended its connection, or the answer is whole.
+Task<bool> Exchange::end_response(bool in_order) {
+  if (!begun) decoder.take(begin);
+  std::string last = decoder.next();
+  if (in_order) last += decoder.end();
+  wrong = decoder.wrong();
+  const std::string kept = redactor.redact(last) + redactor.flush();
+  if (redactor.has_failed()) wrong = "malformed_answer";
+  if (!wrong.empty()) co_return false;
+  auto writing = client.write(kept);
   const bool ok = co_await std::move(writing);
   co_return ok;
 }
@@ -241,13 +279,15 @@ Task<void> Exchange::forward_response() {
     ok = co_await std::move(passing);
     begin = std::string();
   }
+  bool ok = wrong.empty();
+  if (ok) {
+    auto ending = end_response(got == 0U);
+    ok = co_await std::move(ending);
+  }
   if (!wrong.empty()) {
     auto refusing = refuse_response(wrong);
     co_return co_await std::move(refusing);
   }
-  const std::string kept = redactor.redact(begun ? "" : begin) + redactor.flush();
-  auto writing = client.write(kept);
-  const bool ok = co_await std::move(writing);
   // Many answers end with their connection, so one that was broken off must not seem to be whole.
   if (ok && got) co_await client.finish();
   answered.expires_at(asio::steady_timer::time_point());

@@ -23,12 +23,12 @@ Task<void> refuse(Stream& to, int status, std::string target, std::string_view r
 // its Host field names the target, if that is a name.
 bool is_for(const RequestHead& head, const Target& target, uint16_t default_port);
 
-// Forwards one request to the connected upstream and its response back, masked, then ends the
-// connection, so that every request is judged on a connection of its own. Bytes after the body are
-// dropped. A request whose body is malformed is refused; if its body is not sent completely, the
-// upstream's connection is reset. A client that resets its connection, or ends its TLS, ends both.
-// A WebSocket that the upstream accepts is relayed until it ends. The connection has a target. Both
-// streams outlive the call.
+// Forwards one request to the connected upstream and its response back, masked (and for that
+// without its content coding), then ends the connection, so that every request is judged on a
+// connection of its own. Bytes after the body are dropped. A request whose body is malformed is
+// refused; if its body is not sent completely, the upstream's connection is reset. A client that
+// resets its connection, or ends its TLS, ends both. A WebSocket that the upstream accepts is
+// relayed until it ends. The connection has a target. Both streams outlive the call.
 Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Stream& upstream,
                    RequestHead head, std::string rest, Redactor redactor);
 

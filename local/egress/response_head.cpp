@@ -23,27 +23,35 @@ void read_coding(std::string_view value, bool is_first, ResponseHead& head) {
 void read_status(std::string_view line, ResponseHead& head) {
   const size_t space = line.find(' ');
   if (space == std::string_view::npos) return;
-  const std::string_view status = line.substr(space + 1, 3);
-  head.is_switch = status == "101";
-  head.is_interim = !head.is_switch && status.starts_with('1');
+  head.status = line.substr(space + 1, 3);
+  head.is_switch = head.status == "101";
+  head.is_interim = !head.is_switch && head.status.starts_with('1');
 }
 
 }  // namespace
+
+std::string_view take_response_line(std::string_view& text) {
+  const size_t end = text.find('\n');
+  const std::string_view line = text.substr(0, end == text.npos ? text.size() : end + 1);
+  text.remove_prefix(line.size());
+  return line;
+}
+
+ResponseField response_field(std::string_view line) {
+  if (line.ends_with('\n')) line.remove_suffix(1);
+  if (line.ends_with('\r')) line.remove_suffix(1);
+  const size_t colon = line.find(':');
+  if (colon == line.npos) return {};
+  return {trimmed(line.substr(0, colon)), trimmed(line.substr(colon + 1))};
+}
 
 ResponseHead parse_response_head(std::string_view text) {
   ResponseHead head;
   size_t codings = 0, upgrades = 0;
   bool names_websocket = false;
-  for (bool first = true; !text.empty(); first = false) {
-    const size_t end = std::min(text.find('\n'), text.size());
-    std::string_view line = text.substr(0, end);
-    text.remove_prefix(std::min(end + 1, text.size()));
-    if (line.ends_with('\r')) line.remove_suffix(1);
-    if (first) read_status(line, head);
-    const size_t colon = line.find(':');
-    if (first || colon == std::string_view::npos) continue;
-    const std::string_view name = trimmed(line.substr(0, colon));
-    const std::string_view value = trimmed(line.substr(colon + 1));
+  read_status(take_response_line(text), head);
+  while (!text.empty()) {
+    const auto [name, value] = response_field(take_response_line(text));
     if (equal_ignoring_case(name, "transfer-encoding")) read_coding(value, codings++ == 0, head);
     if (equal_ignoring_case(name, "upgrade"))
       names_websocket = upgrades++ == 0 && equal_ignoring_case(value, "websocket");

@@ -19,6 +19,8 @@ class ResponseParser {
   // Classifies a prefix of `bytes`, which are not empty. The next call continues after that prefix.
   // Once something is lost, everything is.
   ResponseSpan next(std::string_view bytes);
+  // Whether the last chunk has been read. Where there are no chunks, others know the end.
+  bool is_behind_chunks() const { return state_ == State::trailers; }
 
  private:
   enum class State {

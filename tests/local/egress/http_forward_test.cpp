@@ -338,6 +338,40 @@ TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedIsRefused) {
   EXPECT_EQ(sandbox().verdicts().back().reason, "malformed_answer");
 }
 
+const std::string kDeflated = "HTTP/1.1 200 OK\r\nContent-Encoding: deflate\r\n";
+// Copied, not compressed, so that only its begin differs.
+const std::string kDeflatedValue = std::string("\x01\x06\x00\xf9\xff", 5) + "value!";
+
+TEST_F(HttpForwardTest, ACodedAnswerIsDecodedAndMasked) {
+  ask(false, kDeflated + "Content-Length: 11\r\n\r\n" + kDeflatedValue, hiding("value"));
+  EXPECT_EQ(at_program().text,
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n6\r\n*****!\r\n0\r\n\r\n");
+  EXPECT_EQ(at_program().end, asio::error::eof);
+  EXPECT_TRUE(sandbox().verdicts().empty());
+}
+
+// The control: nothing is decoded where nothing is masked.
+TEST_F(HttpForwardTest, ACodedAnswerPassesWithoutSecrets) {
+  const std::string answer = kDeflated + "Content-Length: 11\r\n\r\n" + kDeflatedValue;
+  ask(false, answer);
+  EXPECT_EQ(at_program().text, answer);
+}
+
+TEST_F(HttpForwardTest, AnAnswerOfAnUnknownCodingIsRefused) {
+  ask(false, "HTTP/1.1 200 OK\r\nContent-Encoding: br\r\n\r\nvalue", hiding("value"));
+  EXPECT_TRUE(at_program().text.starts_with("HTTP/1.1 502 ")) << at_program().text;
+  EXPECT_NE(at_program().text.find("\"reason\":\"encoded_answer\""), std::string::npos);
+  ASSERT_EQ(sandbox().verdicts().size(), 1U);
+  EXPECT_EQ(sandbox().verdicts().back().reason, "encoded_answer");
+}
+
+TEST_F(HttpForwardTest, ACodedAnswerThatBreaksOffDoesNotSeemWhole) {
+  ask(false, kDeflated + "\r\n" + kDeflatedValue.substr(0, 10), hiding("value"));
+  EXPECT_EQ(at_program().text.find("0\r\n\r\n"), std::string::npos) << at_program().text;
+  EXPECT_EQ(at_program().end, asio::error::connection_reset);
+  EXPECT_EQ(sandbox().verdicts().size(), 1U);
+}
+
 TEST_F(HttpForwardTest, AnAnswerThatCannotBeMaskedFurtherIsBrokenOff) {
   const std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1\r\na\r\n";
   ask(false, begin + "0x5\r\nvalue\r\n0\r\n\r\n", hiding("value"));
