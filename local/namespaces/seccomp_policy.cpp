@@ -257,6 +257,14 @@ void shorten_calls(SeccompFilter& filter) {
              {SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_SIGHAND | CLONE_THREAD, CLONE_SIGHAND)});
 }
 
+// With it a process chooses the numbers of its timers, which the kernel finds in a table that the
+// whole machine shares: those of one sandbox could all lie in one place of it. Only programs that
+// restore processes need it. The answer is that of a kernel without it.
+void refuse_chosen_timers(SeccompFilter& filter) {
+  constexpr int kChooseTimers = 77;  // PR_TIMER_CREATE_RESTORE_IDS
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kChooseTimers)});
+}
+
 void refuse_device_nodes(SeccompFilter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
@@ -290,6 +298,7 @@ Fd compile_arguments() {
   shorten_attributes(filter);
   shorten_waits(filter);
   shorten_calls(filter);
+  refuse_chosen_timers(filter);
   refuse_signals_of_files(filter);
   return filter.program("arguments");
 }

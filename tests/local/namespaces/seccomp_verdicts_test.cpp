@@ -150,6 +150,7 @@ constexpr Refused kRefused[] = {
     {"prctl", {PR_SET_SECCOMP}},
     {"prctl", {62}},
     {"prctl", {67}},
+    {"prctl", {77}},
     {"prctl", {78}},
     {"mmap", {0, 0, 0, MAP_HUGETLB | MAP_PRIVATE}},
     {"memfd_create", {0, MFD_HUGETLB}},
