@@ -49,8 +49,10 @@ void wait_for_go() {
 void settle_namespaces(const LaunchSpec& spec) {
   if (is_applied(spec, "cgroup_names")) check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
   become_inner_root(spec.single_id);
-  check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
-  check(setdomainname("", 0), "setdomainname");
+  if (is_applied(spec, "uts")) {
+    check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
+    check(setdomainname("", 0), "setdomainname");
+  }
   if (!is_applied(spec, "network")) return;
   bring_loopback_up();
   limit_network_buffers(spec);

@@ -48,11 +48,12 @@ void pay_as(uid_t uid) {
 NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   int pidfd = -1;
   clone_args args{};
-  args.flags = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWUTS | CLONE_PIDFD |
-               CLONE_PARENT | CLONE_FILES;
+  args.flags =
+      CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD | CLONE_PARENT | CLONE_FILES;
   if (is_applied(spec, "cgroup_names")) args.flags |= CLONE_NEWCGROUP;
   if (is_applied(spec, "network")) args.flags |= CLONE_NEWNET;
   if (is_applied(spec, "ipc")) args.flags |= CLONE_NEWIPC;
+  if (is_applied(spec, "uts")) args.flags |= CLONE_NEWUTS;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
   if (spec.cgroup_version == 2) {
     args.flags |= CLONE_INTO_CGROUP;
