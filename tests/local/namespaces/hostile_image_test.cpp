@@ -1,11 +1,15 @@
 // Images that try to lead the launcher astray, and what an image may say about how it is run.
 #include <fcntl.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
+#include <thread>
 
 #include "local/image/import.hpp"
 #include "tests/local/image/oci_builder.hpp"
@@ -104,6 +108,45 @@ TEST_F(HostileImageTest, MountPointsThatAreLinksAreNotFollowed) {
     EXPECT_EQ(tried(made, "true"), "refused") << name;
   }
   EXPECT_TRUE(fs::is_empty(outside()));
+  EXPECT_EQ(node().host_state().mounts, before.mounts);
+}
+
+// Exchanges two names again and again for as long as it lives.
+class Swapping {
+ public:
+  Swapping(fs::path one, fs::path other)
+      : thread_([one = std::move(one), other = std::move(other)](const std::stop_token& over) {
+          while (!over.stop_requested())
+            renameat2(AT_FDCWD, one.c_str(), AT_FDCWD, other.c_str(), RENAME_EXCHANGE);
+        }) {}
+
+ private:
+  std::jthread thread_;
+};
+
+TEST_F(HostileImageTest, MountPointsThatAreSwappedMeanwhileAreNotFollowed) {
+  std::ofstream(outside() + "/canary") << "of the machine";
+  const HostState before = node().host_state();
+  for (const std::string name : {"dev", "proc"}) {
+    // A name of its own, so that neither image has the tree that the other one's swaps have left.
+    const std::string other = "not-" + name;
+    const std::string made =
+        image([&](const fs::path& tree) { fs::create_symlink(outside(), tree / other); });
+    const fs::path tree =
+        images() + "/trees/" + ImageStore(images()).read(made).digest.substr(strlen("sha256:"));
+    const Swapping swapping(tree / name, tree / other);
+    std::map<std::string, int> told;
+    int led_out = 0;
+    for (int i = 0; i < 60; ++i) {
+      ++told[tried(made, "test -c /dev/null && test -f /proc/self/status && echo started")];
+      led_out += fs::exists(tree / name / "canary") ? 1 : 0;
+    }
+    EXPECT_GT(told["started\n"], 0) << name;
+    EXPECT_GT(told["refused"], 0) << name;
+    EXPECT_EQ(told.size(), 2) << name;
+    EXPECT_GT(led_out, 0) << "the control: by path it is followed";
+  }
+  EXPECT_EQ(std::distance(fs::directory_iterator(outside()), fs::directory_iterator()), 1);
   EXPECT_EQ(node().host_state().mounts, before.mounts);
 }
 
