@@ -13,6 +13,10 @@ bpf_insn set(uint8_t into, int32_t value) {
   return {BPF_ALU64 | BPF_MOV | BPF_K, into, 0, 0, value};
 }
 
+bpf_insn argument(uint8_t into, int16_t place) {
+  return {BPF_LDX | BPF_MEM | BPF_DW, into, BPF_REG_1, static_cast<int16_t>(place * 8), 0};
+}
+
 bpf_insn call(int helper) { return {BPF_JMP | BPF_CALL, 0, 0, 0, helper}; }
 
 bpf_insn jump_if(uint8_t operation, uint8_t reg, int32_t value, int16_t over) {

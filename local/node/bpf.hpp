@@ -10,6 +10,9 @@
 namespace sandgate::bpf {
 
 bpf_insn set(uint8_t into, int32_t value);
+// Takes an argument, counted from 0, of the kernel function that the program is attached to. Not
+// after a call, which loses them.
+bpf_insn argument(uint8_t into, int16_t place);
 bpf_insn call(int helper);
 // Skips `over` instructions if the lower half of the register is so.
 bpf_insn jump_if(uint8_t operation, uint8_t reg, int32_t value, int16_t over);

@@ -1,15 +1,10 @@
 #pragma once
 #include <cstdint>
-#include <string>
 
 #include "local/fd.hpp"
 #include "local/node/probe.hpp"
 
 namespace sandgate {
-
-// The id of the function `name` in a kernel's type information (BTF), 0 when it has none or is
-// malformed.
-uint32_t btf_function(const std::string& btf, const std::string& name);
 
 // Has the kernel refuse requests for modules that come from processes of the host's user ids from
 // `first` to `last`, until the descriptor and all its copies are closed. Needs a kernel with BPF

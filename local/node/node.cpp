@@ -1,4 +1,5 @@
 #include "local/node/node.hpp"
+#include "local/node/core_dump_sockets.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -127,7 +128,8 @@ int run_node(NodeSettings settings) {
     settings.id_base = share.id_base;
     raise_kernel_limits();
     turn_off_machine_timestamps();
-    const Fd refused = try_refuse_module_requests(settings.id_base, last_id_of(settings));
+    const Fd modules = try_refuse_module_requests(settings.id_base, last_id_of(settings));
+    const Fd core_dumps = try_refuse_core_dump_sockets(settings.id_base, last_id_of(settings));
     const JournalDirectory journal(sandboxes_dir(settings));
     serve_until_told(settings);
     return 0;

@@ -12,6 +12,7 @@
 
 #include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
+#include "local/node/core_dump_sockets.hpp"
 #include "local/node/disk_space.hpp"
 #include "local/node/egress_listeners.hpp"
 #include "local/node/kernel_limits.hpp"
@@ -222,6 +223,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   results.push_back(probe_reserved_memory());
   results.push_back(probe_machine_timestamps());
   results.push_back(probe_module_requests());
+  results.push_back(probe_core_dump_sockets());
   return results;
 }
 

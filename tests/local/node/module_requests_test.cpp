@@ -13,6 +13,8 @@
 
 #include <gtest/gtest.h>
 
+#include "local/node/kernel_function.hpp"
+
 namespace sandgate {
 namespace {
 
