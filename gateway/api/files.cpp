@@ -1,7 +1,8 @@
 #include "gateway/api/files.hpp"
 
+#include <filesystem>
+
 #include "gateway/api/exec.hpp"
-#include "gateway/api/file_conditions.hpp"
 #include "gateway/api/file_download.hpp"
 #include "gateway/api/file_watch.hpp"
 #include "gateway/api/page.hpp"
@@ -21,6 +22,8 @@ constexpr size_t kCursorParts = 2;
 const std::initializer_list<std::string_view> kWhatIsListed{"path", "depth"};
 constexpr uint32_t kDefaultMode = 0644;
 constexpr const char* kTar = "application/x-tar";
+// An upload that nobody waits for longer may still be a slow client's.
+constexpr std::chrono::seconds kTurnPatience{10};
 
 std::string path_of(const http::Query& query) {
   auto path = query.find("path");
@@ -194,6 +197,13 @@ Task<http::Response> FileHandlers::read(http::Request& request) {
   co_return co_await download(box, request, path);
 }
 
+Task<std::shared_ptr<void>> FileHandlers::turn_for(const OpenSandbox& box, const std::string& path,
+                                                   const Conditions& conditions) {
+  if (!conditions.any()) co_return nullptr;
+  const auto plain = std::filesystem::path(path).lexically_normal();
+  co_return co_await changes_.lock(box.id.value + '/' + plain.string(), kTurnPatience);
+}
+
 Task<http::Response> FileHandlers::write(http::Request& request) {
   const std::string path = path_of(request.query);
   const uint32_t mode = mode_of(request.query);
@@ -204,6 +214,8 @@ Task<http::Response> FileHandlers::write(http::Request& request) {
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   if (is_a_form(request.headers)) co_return form_refused(request.id);
   const Conditions conditions(request.headers);
+  auto waiting = turn_for(box, path, conditions);
+  const auto turn = co_await std::move(waiting);
   if (conditions.any()) {
     const auto there = co_await entry_at(box, path);
     if (!conditions.allow_write(there)) co_return precondition_failed(request.id);
@@ -221,6 +233,8 @@ Task<http::Response> FileHandlers::remove(http::Request& request) {
   const bool recursive = request.query.flag("recursive");
   const OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::files);
   const Conditions conditions(request.headers);
+  auto waiting = turn_for(box, path, conditions);
+  const auto turn = co_await std::move(waiting);
   if (conditions.any()) {
     // Where there is nothing, the answer is the same as without conditions.
     const auto there = co_await entry_to_remove(box, path);

@@ -1,3 +1,7 @@
+#include <functional>
+#include <optional>
+#include <utility>
+
 #include "tests/api_unit/box_test.hpp"
 
 namespace sandgate::test {
@@ -7,6 +11,10 @@ using FilesApi = BoxTest;
 
 std::string field(const HttpReply& reply, std::string_view name) {
   return std::string(find_field(reply.headers, name).value_or(""));
+}
+
+Task<void> yielded() {
+  co_await asio::post(co_await asio::this_coro::executor, asio::use_awaitable);
 }
 
 TEST_F(FilesApi, PutAndGetRoundTrip) {
@@ -34,6 +42,45 @@ TEST_F(FilesApi, WritesKeepToTheirConditions) {
   EXPECT_EQ(put("third", {{"If-Match", first}}).status, 412) << "somebody else was faster";
   EXPECT_EQ(send("GET", "/files?path=n").body, "second");
   EXPECT_EQ(send("PUT", "/files?path=none", "x", {{"If-Match", "*"}}).status, 412);
+}
+
+// An upload during which another request arrives.
+class InterruptedUpload : public ByteSource {
+ public:
+  explicit InterruptedUpload(std::function<Task<void>()> arrives) : arrives_(std::move(arrives)) {}
+  Task<size_t> read(std::span<char> into) override {
+    const auto executor = co_await asio::this_coro::executor;
+    if (!std::exchange(interrupted_, true)) asio::co_spawn(executor, arrives_(), asio::detached);
+    // The other request gets as far as it can without this one.
+    for (int turns = 0; turns < 100; ++turns) co_await yielded();
+    co_return co_await text_.read(into);
+  }
+
+ private:
+  const std::function<Task<void>()> arrives_;  // holds what the coroutine refers to
+  bool interrupted_ = false;
+  TextBytes text_{"first"};
+};
+
+TEST_F(FilesApi, OfTwoOverlappingChangesOneKeepsToItsConditions) {
+  const auto overlap = [&](HttpCall first, HttpCall second) {
+    std::optional<int> late;
+    InterruptedUpload bytes(
+        [&]() -> Task<void> { late = (co_await gateway_.client.call(second)).status; });
+    first.upload = &bytes;
+    const int early = loop_.run(gateway_.client.call(std::move(first))).status;
+    while (!late) loop_.run(yielded());
+    return std::pair(early, *late);
+  };
+  const std::string url = "http://here/v1/sandboxes/" + id_ + "/files?path=";
+  const auto change = [&](const char* method, const char* path, HttpFields headers) {
+    return HttpCall{.method = method, .url = url + path, .headers = std::move(headers)};
+  };
+  const HttpFields create{{"If-None-Match", "*"}};
+  EXPECT_EQ(overlap(change("PUT", "n", create), change("PUT", "./n", create)), std::pair(200, 412));
+  const HttpFields same{{"If-Match", field(send("GET", "/files?path=n"), "ETag")}};
+  EXPECT_EQ(overlap(change("PUT", "n", same), change("DELETE", "n", same)), std::pair(200, 412));
+  EXPECT_EQ(send("GET", "/files?path=n").body, "first");
 }
 
 TEST_F(FilesApi, RemovalsKeepToTheirConditions) {
