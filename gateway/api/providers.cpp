@@ -29,7 +29,7 @@ std::optional<Money> price_for(const std::optional<TenantId>& tenant, const Depl
 Json provider_json(const Deployment& one, const Health& health, const Resources& size,
                    const std::optional<Money>& price) {
   Json latency;
-  if (health.latency_p50_ms) latency = *health.latency_p50_ms;
+  if (const auto whole = health.whole_latency_ms()) latency = *whole;
   return {{"deployment", one.name},
           {"provider", one.provider},
           {"owner", one.tenant ? "tenant" : "operator"},

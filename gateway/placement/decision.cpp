@@ -22,7 +22,7 @@ Json to_json(const Candidate& candidate) {
     expected = money->amount.to_string();
     currency = money->currency;  // of both prices
   }
-  if (candidate.health.latency_p50_ms) latency = *candidate.health.latency_p50_ms;
+  if (const auto whole = candidate.health.whole_latency_ms()) latency = *whole;
   if (candidate.eligible()) {
     rank = candidate.rank;
     if (candidate.score < std::numeric_limits<double>::max()) score = candidate.score;

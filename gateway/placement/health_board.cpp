@@ -1,6 +1,7 @@
 #include "gateway/placement/health_board.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 namespace sandgate {
 namespace {
@@ -21,6 +22,11 @@ bool counts(ErrorCode code) {
 }
 
 }  // namespace
+
+std::optional<int64_t> Health::whole_latency_ms() const {
+  if (!latency_p50_ms) return std::nullopt;
+  return std::max<int64_t>(1, std::llround(*latency_p50_ms));
+}
 
 std::string_view to_string(Breaker breaker) {
   switch (breaker) {

@@ -25,6 +25,10 @@ struct Health {
   std::chrono::milliseconds rest_left{0};  // while resting
   std::optional<double> latency_p50_ms;  // empty: never measured
   double failure_rate = 0;  // EWMA, 0..1
+
+  // The latency as documents show it: whole milliseconds, of which what was measured has at
+  // least 1.
+  std::optional<int64_t> whole_latency_ms() const;
 };
 
 // A decision of a circuit breaker.

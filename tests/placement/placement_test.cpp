@@ -217,6 +217,17 @@ TEST(Rank, FastestSharesAmongTheFastAndExploresALittle) {
   EXPECT_EQ(wins["slow"], 0);
 }
 
+TEST(Decision, DurationsAreWholeNumbers) {
+  std::vector<Candidate> some;
+  for (const char* name : {"a", "b", "c"}) some.push_back(candidate(deployment(name)));
+  some[0].health.latency_p50_ms = 21.6;
+  some[1].health.latency_p50_ms = 0.2;
+  const Json shown = candidates_json(some);
+  EXPECT_EQ(shown[0]["latency_p50_ms"].dump(), "22");
+  EXPECT_EQ(shown[1]["latency_p50_ms"].dump(), "1") << "0 would read as never measured";
+  EXPECT_EQ(shown[2]["latency_p50_ms"], nullptr);
+}
+
 TEST(Decision, TellsUnsupportedFromNoCapacityAndHidesOthersDeployments) {
   EffectiveRequest request;
   Deployment foreign = deployment("theirs");
