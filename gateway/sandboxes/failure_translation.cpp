@@ -5,14 +5,22 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kAskTimeout{10};
+
 // A conflict that does not name the state that causes it.
 bool is_stateless(const Error& error) {
   return error.code == ErrorCode::conflict && !error.details.contains("state");
 }
 
-// After a failure that a death would explain: asks a backend that notices deaths, so that the row
-// tells of it before the sweep.
-Task<void> check_for_death(Lifecycle& lifecycle, TenantId tenant, SandboxId id) {
+// Whether it is worth asking the backend if the sandbox is there after a failure that its end would
+// explain. A machine of ours notices a death a moment after connections break; others know at once,
+// and are not asked where requests are counted.
+bool may_know_of_end(const Descriptor& backend, bool is_first_look) {
+  return backend.reports_final_usage || (is_first_look && backend.min_list_interval.count() == 0);
+}
+
+// Asks the backend, so that the row tells of an end before the sweep.
+Task<void> check_for_end(Lifecycle& lifecycle, TenantId tenant, SandboxId id, bool is_first_look) {
   const LifecycleParts& parts = lifecycle.parts();
   auto getting = lifecycle.get(tenant, id);
   const auto found = co_await attempt(std::move(getting));
@@ -20,9 +28,9 @@ Task<void> check_for_death(Lifecycle& lifecycle, TenantId tenant, SandboxId id) 
   if (!known) co_return;
   const SandboxRecord& record = (*known)->record;
   const auto deployment = parts.deployments.find(record.tenant, record.deployment);
-  if (!deployment || !deployment->descriptor.reports_final_usage) co_return;
+  if (!deployment || !may_know_of_end(deployment->descriptor, is_first_look)) co_return;
   auto asking = lifecycle.refresh(std::move(tenant), std::move(id));
-  co_await attempt(std::move(asking));
+  co_await attempt_within(kAskTimeout, std::move(asking));
 }
 
 // The row, as `stopped` when this process knows of its end. Empty: not found or unknown.
@@ -68,8 +76,9 @@ Task<Error> translate_failure(Lifecycle& lifecycle, TenantId tenant, SandboxId i
         translate_if_ended(lifecycle, std::move(tenant), std::move(id), std::move(failure));
     co_return co_await std::move(translating);
   }
-  for (int looks = broke ? kEndLooks : 1; looks > 0; --looks) {
-    co_await check_for_death(lifecycle, tenant, id);
+  const int all_looks = broke ? kEndLooks : 1;
+  for (int looks = all_looks; looks > 0; --looks) {
+    co_await check_for_end(lifecycle, tenant, id, looks == all_looks);
     auto reading = as_known(lifecycle, tenant, id);
     const auto known = co_await std::move(reading);
     if (!known) co_return failure;

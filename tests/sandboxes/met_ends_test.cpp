@@ -196,6 +196,29 @@ TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
   EXPECT_EQ(died->details["state"], "failed");
 }
 
+// Such as a file of a sandbox that was deleted at its vendor: not the file is missing.
+TEST(MetEnds, AFailureHasAVendorAskedIfTheSandboxIsThere) {
+  for (const bool counts_requests : {false, true})
+    for (const ErrorCode code : {ErrorCode::not_found, ErrorCode::unavailable}) {
+      World world;
+      const SandboxRecord box = world.create();
+      const auto translated = [&]() -> Task<std::optional<Error>> {
+        const Error broke(code, "the vendor answered with status 404");
+        auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, broke);
+        co_return co_await std::move(translating);
+      };
+      EXPECT_EQ(run(translated())->code, code) << "it is there";
+      Descriptor descriptor = world.a->descriptor();
+      if (counts_requests) descriptor.min_list_interval = 120s;
+      world.a->offer(descriptor);
+      world.replica.deployments.refresh();
+      world.a->lose(box.backend_id);
+      const auto told = run(translated());
+      EXPECT_EQ(told->code, counts_requests ? code : ErrorCode::conflict);
+      EXPECT_EQ(told->details.contains("state"), !counts_requests);
+    }
+}
+
 TEST(MetEnds, AnAgentThatIsNotThereIsNoMissingFile) {
   EndWorld world;
   const SandboxRecord box = world.create_earlier();
