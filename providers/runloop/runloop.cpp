@@ -107,12 +107,24 @@ Task<void> RunloopProvider::kill(std::string id) {
   co_await api_.find(std::move(call));
 }
 
+// The vendor refuses a command for a devbox that does not run as it refuses a wrong request.
+Task<void> RunloopProvider::check_runs(std::string id) {
+  const auto box = co_await box_of(id);
+  if (!box) throw Error::not_found("sandbox", id);
+  if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
+}
+
 Task<ShellProvider::LineResult> RunloopProvider::run(std::string id, std::string line) {
   Json body{{"command", std::move(line)}};
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
   call.deadline = std::chrono::seconds(70);
-  const Json document = co_await api_.call(std::move(call));
+  const auto outcome = co_await attempt(api_.call(std::move(call)));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (error->code == ErrorCode::invalid) co_await check_runs(id);
+    throw *error;
+  }
+  const Json& document = std::get<Json>(outcome);
   const auto status = exit_status_of(document, "exit_status");
   if (!status) throw Error(ErrorCode::unavailable, "runloop did not run the command");
   co_return LineResult{*status, text_of(document, "stdout")};

@@ -45,6 +45,8 @@ class RunloopProvider : public ShellProvider {
 
  private:
   Task<std::optional<runloop::Box>> box_of(std::string id);
+  // Throws Error(not_found) if the sandbox has ended, and Error(conflict) if it is paused.
+  Task<void> check_runs(std::string id);
   // Requests a change of state and waits for it.
   Task<void> change_state(std::string id, std::string verb, BackendState state);
 

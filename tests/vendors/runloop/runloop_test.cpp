@@ -1,6 +1,9 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "gateway/core/ids.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/vendors/vendor_lines.hpp"
 
@@ -55,6 +58,25 @@ TEST(Runloop, WhatWasPrintedBetweenACutAndTheEndIsNotLost) {
   const auto run = run_while_cut("echo one; sleep 0.3; echo two; exit 3", "cut_at_end", 1);
   EXPECT_EQ(run.out, "one\ntwo\n");
   EXPECT_EQ(run.status, 3);
+}
+
+// The vendor refuses what it cannot run as it refuses a wrong request.
+TEST(Runloop, FilesOfWhatDoesNotRunAreNotRefusedAsAMistakeOfTheCaller) {
+  LiveLoop loop;
+  const auto& lines = vendor_lines();
+  const auto line = std::ranges::find(lines, "runloop", &VendorLine::name);
+  Vendor vendor(*line, loop.executor());
+  CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line->image};
+  spec.network.fallback = NetworkDefault::allow;
+  const auto box = loop.run(vendor.provider().create(std::move(spec)));
+  const auto looked = [&] {
+    return code_of([&] { loop.run(vendor.provider().stat(box.backend_id, "/")); });
+  };
+  EXPECT_FALSE(looked());
+  loop.run(vendor.provider().pause(box.backend_id, Keeps::disk));
+  EXPECT_EQ(looked(), ErrorCode::conflict);
+  loop.run(vendor.provider().kill(box.backend_id));
+  EXPECT_EQ(looked(), ErrorCode::not_found);
 }
 
 }  // namespace
