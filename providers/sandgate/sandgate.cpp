@@ -21,6 +21,24 @@ RestTarget target_of(const SandgateSettings& settings) {
           .allow_private = settings.allow_private};
 }
 
+// What that gateway never makes, as where the way leads back or its profile allows less, is no lack
+// of room there.
+bool is_for_ever(ErrorCode code) {
+  return code == ErrorCode::invalid || code == ErrorCode::not_found ||
+         code == ErrorCode::too_large || code == ErrorCode::unsupported;
+}
+
+// The error of a create. How long that gateway has no place, or a backend of its takes, is about
+// this create: others may be for smaller sandboxes.
+Error refused_by_gateway(Error error) {
+  if (error.code == ErrorCode::no_capacity || error.code == ErrorCode::timeout)
+    error.retry_after.reset();
+  if (!is_for_ever(error.code)) return refused_create(std::move(error));
+  error.code = ErrorCode::unsupported;
+  error.fields.clear();
+  return error;
+}
+
 std::string sandbox_path(const std::string& id) { return "/v1/sandboxes/" + percent_encode(id); }
 
 std::string process_path(const std::string& id, const std::string& process) {
@@ -89,9 +107,7 @@ Task<BackendSandbox> SandgateProvider::create(CreateSpec spec) {
   call.deadline = kCreateDeadline;
   auto calling = api_.call(std::move(call));
   const auto outcome = co_await attempt(std::move(calling));
-  const auto* error = std::get_if<Error>(&outcome);
-  // What that gateway can never make, as where the way leads back, is no lack of room there.
-  if (error) throw error->code == ErrorCode::unsupported ? *error : refused_create(*error);
+  if (const auto* error = std::get_if<Error>(&outcome)) throw refused_by_gateway(*error);
   co_return wire::to_created(std::get<Json>(outcome));
 }
 

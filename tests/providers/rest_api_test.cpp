@@ -134,7 +134,7 @@ TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
   EXPECT_TRUE(are_credentials_refused(refused(403, R"({"code":"forbidden"})")));
   EXPECT_TRUE(are_credentials_refused(refused(403, "<html>")));
   EXPECT_EQ(refused(402, R"({"code":"budget_exceeded"})").code, ErrorCode::no_capacity);
-  EXPECT_EQ(refused(400, R"({"code":"invalid","detail":"ttl"})").code, ErrorCode::no_capacity);
+  EXPECT_EQ(refused(400, R"({"code":"invalid","detail":"ttl"})").code, ErrorCode::unsupported);
   EXPECT_EQ(refused(422, R"({"code":"unsupported"})").code, ErrorCode::unsupported);
   EXPECT_EQ(refused(429, R"({"code":"rate_limited"})").code, ErrorCode::no_capacity);
   EXPECT_EQ(refused(429, R"({"code":"rate_limited"})", {{"Retry-After", "3"}}).code,
