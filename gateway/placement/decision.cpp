@@ -12,7 +12,7 @@
 namespace sandgate {
 namespace {
 
-// retry_after: until some sandbox has ended, or until a backend's capabilities are known.
+// retry_after: until some sandbox has ended, or until a backend answers.
 constexpr std::chrono::seconds kSomeoneEnds{30}, kFirstAnswer{2};
 
 Json to_json(const Candidate& candidate) {
@@ -165,6 +165,12 @@ Error nothing_eligible(const Decision& decision) {
   error.retry_after = later;
   error.details = {{"candidates", candidates_json(decision.candidates)}};
   return error;
+}
+
+std::optional<std::chrono::milliseconds> usual_wait(ErrorCode code) {
+  if (code == ErrorCode::no_capacity) return kSomeoneEnds;
+  if (code == ErrorCode::unavailable || code == ErrorCode::timeout) return kFirstAnswer;
+  return std::nullopt;
 }
 
 std::vector<std::string> placement_warnings(const Profile& profile,

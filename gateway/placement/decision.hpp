@@ -63,6 +63,10 @@ std::vector<Candidate> candidates_of(const DeploymentSet& set, const HealthBoard
 // candidates.
 Error nothing_eligible(const Decision& decision);
 
+// When a create that failed with that code is worth another try, where no backend said so; empty
+// for codes that time does not cure.
+std::optional<std::chrono::milliseconds> usual_wait(ErrorCode code);
+
 // Warnings for publishing a profile; none when some deployment that `owner` may use satisfies it
 // (owner empty: one that every tenant may use).
 std::vector<std::string> placement_warnings(const Profile& profile,

@@ -271,10 +271,8 @@ Task<void> Race::wait() {
 }
 
 Error Race::final_error() const {
-  if (!placement_.error && over(Steady::now()))
-    return Error(ErrorCode::timeout, "no backend answered in time");
-  if (!placement_.error) return nothing_eligible(decision_);
-  Error error = *placement_.error;
+  if (!placement_.error && !over(Steady::now())) return nothing_eligible(decision_);
+  Error error = placement_.error.value_or(Error(ErrorCode::timeout, "no backend answered in time"));
   // The rate limit applies to the gateway, not to its caller.
   if (error.code == ErrorCode::rate_limited) {
     Error full(ErrorCode::no_capacity, error.what());
@@ -285,6 +283,8 @@ Error Race::final_error() const {
   const bool may_be_the_snapshot = !spec_.snapshot.empty();
   if (error.code == ErrorCode::not_found && !may_be_the_snapshot)
     error = Error(ErrorCode::unsupported, error.what());
+  if (!error.retry_after) error.retry_after = usual_wait(error.code);
+  if (!placement_.error) return error;
   Json attempts = Json::array();
   for (const Attempt& attempt : placement_.attempts) attempts.push_back(to_json(attempt));
   if (!error.details.is_object()) error.details = Json::object();

@@ -48,6 +48,19 @@ TEST(Place, FallsThroughOnWhatAnotherBackendCures) {
   }
 }
 
+TEST(Place, WhatMayPassSaysWhenToComeBack) {
+  const auto wait_after = [](ErrorCode code) {
+    Trio trio;
+    for (size_t i = 0; i < 3; ++i) trio.fake(i).fail_creates(Fault::error, code);
+    return trio.place().error->retry_after;
+  };
+  EXPECT_EQ(wait_after(ErrorCode::unavailable), seconds(2));
+  EXPECT_EQ(wait_after(ErrorCode::timeout), seconds(2));
+  EXPECT_EQ(wait_after(ErrorCode::no_capacity), seconds(30));
+  EXPECT_FALSE(wait_after(ErrorCode::unsupported));
+  EXPECT_FALSE(wait_after(ErrorCode::invalid));
+}
+
 TEST(Place, AnAnswerThatIsNoSandboxIsAFailure) {
   Trio trio;
   trio.fake(0).fail_creates(Fault::nonsense);
