@@ -10,6 +10,7 @@
 #include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
+#include "gateway/sandboxes/state_alignment.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/profile_channel.hpp"
 
@@ -177,7 +178,8 @@ Task<http::Response> SandboxHandlers::get(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const TenantId tenant = request.tenant();
   const bool ask = request.query.flag("refresh");
-  auto finding = ask ? parts_.lifecycle.refresh(tenant, id) : parts_.lifecycle.find(tenant, id);
+  auto finding =
+      ask ? refresh_state(parts_.lifecycle, tenant, id) : parts_.lifecycle.find(tenant, id);
   const auto found = co_await std::move(finding);
   if (found) co_return rendered(200, found->body);
   // Not thrown: unwinding these coroutines takes a quarter of the answer's time.

@@ -82,6 +82,12 @@ class Lifecycle {
   Task<SandboxRecord> settled(TenantId tenant, SandboxId id);
   // As get(), after asking the backend of a running or paused sandbox; see note_gone().
   Task<CachedSandboxPtr> refresh(TenantId tenant, SandboxId id);
+  // As refresh(), with the state that the backend told; empty: it was not asked, or lacks it.
+  struct Seen {
+    CachedSandboxPtr known;
+    std::optional<BackendState> there;
+  };
+  Task<Seen> look_at(TenantId tenant, SandboxId id);
 
   // Ends a sandbox in state `stopping`: reads its counters, kills it on the backend, then writes
   // the row. When the backend does not answer, postpones the next try. For the reaper.

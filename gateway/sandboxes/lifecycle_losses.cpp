@@ -12,18 +12,26 @@ constexpr std::chrono::seconds kFindTimeout{5};
 
 }  // namespace
 
-Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
+Task<Lifecycle::Seen> Lifecycle::look_at(TenantId tenant, SandboxId id) {
   auto known = co_await get(tenant, id);
   const SandboxRecord& record = known->record;
   if (record.state != SandboxState::running && record.state != SandboxState::paused)
-    co_return known;
+    co_return Seen{known, std::nullopt};
   const auto deployment = deployment_of(record);
   // The gateway of that machine notes what is gone.
-  if (is_elsewhere(id.value, record.backend_id, deployment->descriptor)) co_return known;
+  if (is_elsewhere(id.value, record.backend_id, deployment->descriptor))
+    co_return Seen{known, std::nullopt};
   const auto there = co_await deployment->backend->find(record.backend_id);
-  if (there && there->state != BackendState::gone) co_return known;
+  if (there && there->state != BackendState::gone) co_return Seen{known, there->state};
   co_await note_gone(id, "the backend does not know it any more");
-  co_return co_await get(tenant, id);
+  known = co_await get(tenant, id);
+  co_return Seen{known, std::nullopt};
+}
+
+Task<CachedSandboxPtr> Lifecycle::refresh(TenantId tenant, SandboxId id) {
+  auto looking = look_at(std::move(tenant), std::move(id));
+  const Seen seen = co_await std::move(looking);
+  co_return seen.known;
 }
 
 Task<void> Lifecycle::note_gone(SandboxId id, std::string detail) {

@@ -4,6 +4,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/snapshot_rows.hpp"
 
 namespace sandgate {
 namespace {
@@ -14,13 +15,16 @@ bool differs(const SandboxRecord& record, BackendState there) {
                                           : false;
 }
 
+// Empty while the disk is copied: some backends pause a sandbox for that, and resume it.
 Task<std::optional<std::string>> transition_of(Database& database, SandboxId id) {
-  auto read = [id](pqxx::work& tx) { return sandbox_rows::last_transition(tx, id); };
+  auto read = [id](pqxx::work& tx) {
+    return snapshot_rows::is_copied(tx, id) ? std::nullopt : sandbox_rows::last_transition(tx, id);
+  };
   co_return co_await database.run(std::move(read));
 }
 
 // A pause or resume writes its row first and last, so none was under way between two readings of
-// the same transition.
+// the same transition; nor was a copy, which takes longer than a question.
 Task<bool> still_differs(Database& database, DeploymentPtr deployment, SandboxRecord record) {
   const auto before = co_await transition_of(database, record.id);
   if (!before || !before->starts_with(to_string(record.state))) co_return false;
@@ -67,6 +71,18 @@ Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
     co_await align(lifecycle, deployment, record);
   }
   co_return differing;
+}
+
+Task<CachedSandboxPtr> refresh_state(Lifecycle& lifecycle, TenantId tenant, SandboxId id) {
+  auto looking = lifecycle.look_at(tenant, id);
+  const Lifecycle::Seen seen = co_await std::move(looking);
+  const SandboxRecord& record = seen.known->record;
+  const bool is_paused_there = seen.there == BackendState::paused;
+  if (record.state != SandboxState::running || !is_paused_there) co_return seen.known;
+  const BackendSandbox there{.backend_id = record.backend_id, .state = BackendState::paused};
+  auto aligning = align_states(lifecycle, lifecycle.deployment_of(record), {record}, {there});
+  co_await std::move(aligning);
+  co_return co_await lifecycle.get(std::move(tenant), std::move(id));
 }
 
 }  // namespace sandgate

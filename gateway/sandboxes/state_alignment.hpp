@@ -12,4 +12,9 @@ namespace sandgate {
 Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
                           std::vector<SandboxRecord> expected, std::vector<BackendSandbox> listed);
 
+// As Lifecycle::refresh(); a running row whose sandbox is paused at its backend becomes paused as
+// by a call. The reverse is left alone: no vendor is known to say "paused" of what runs, but some
+// say of all that they do not name otherwise that it runs.
+Task<CachedSandboxPtr> refresh_state(Lifecycle& lifecycle, TenantId tenant, SandboxId id);
+
 }  // namespace sandgate

@@ -68,5 +68,53 @@ TEST_F(AlignmentWorld, ChangesUnderWayAreLeftAlone) {
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
 }
 
+// A vendor's sandbox, which somebody paused in the vendor's console.
+struct RefreshWorld : testing::Test {
+  SandboxState refreshed(const SandboxRecord& box) {
+    return run(refresh_state(world.replica.lifecycle, world.tenant, box.id))->record.state;
+  }
+
+  World world;
+};
+
+TEST_F(RefreshWorld, WhatIsPausedAtItsVendorIsPaused) {
+  const SandboxRecord box = world.create();
+  EXPECT_EQ(refreshed(box), SandboxState::running);
+  run(world.a->pause(box.backend_id, Keeps::memory));
+  EXPECT_EQ(refreshed(box), SandboxState::paused);
+  EXPECT_EQ(world.row(box.id).state, SandboxState::paused);
+  EXPECT_EQ(world.sql("SELECT state FROM metered_sandbox"), "paused_disk");
+  run(Pausing(world.replica.lifecycle).resume(world.tenant, box.id));
+  EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
+  EXPECT_EQ(refreshed(box), SandboxState::running);
+}
+
+TEST_F(RefreshWorld, WhatIsPausedForACopyOfItsDiskIsLeftAlone) {
+  const SandboxRecord box = world.create();
+  run(world.a->pause(box.backend_id, Keeps::memory));
+  const std::string snapshot = SnapshotId::make().value;
+  world.sql(
+      "INSERT INTO snapshot (id, tenant, state, for_fork, sandbox, deployment, kept, disk_gib,"
+      " lease_until) SELECT '" +
+      snapshot +
+      "', tenant, 'creating', false, id, 'a', 'disk', 1, now() FROM sandbox RETURNING id");
+  EXPECT_EQ(refreshed(box), SandboxState::running);
+  world.sql("DELETE FROM snapshot RETURNING id");
+  EXPECT_EQ(refreshed(box), SandboxState::paused);
+}
+
+TEST_F(RefreshWorld, WhatAVendorSaysRunsStaysPaused) {
+  const SandboxRecord box = world.create();
+  run(Pausing(world.replica.lifecycle).pause(world.tenant, box.id, Keeps::memory));
+  run(world.a->resume(box.backend_id));
+  EXPECT_EQ(refreshed(box), SandboxState::paused);
+}
+
+TEST_F(RefreshWorld, WhatIsGoneAtItsVendorIsLost) {
+  const SandboxRecord box = world.create();
+  world.a->lose(box.backend_id);
+  EXPECT_EQ(refreshed(box), SandboxState::failed);
+}
+
 }  // namespace
 }  // namespace sandgate::test
