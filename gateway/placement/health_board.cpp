@@ -11,7 +11,7 @@ constexpr std::chrono::seconds kFirstCooldown{30}, kLongestCooldown{300};
 constexpr std::chrono::seconds kProbeTimeout{60};  // after which an unreported probe is given up
 constexpr std::chrono::seconds kLongestRest{300};
 constexpr int kFailuresInARow = 5;
-constexpr size_t kEnoughAttempts = 10, kRecent = 256;
+constexpr size_t kEnoughAttempts = 10, kRecent = 256, kImages = 100;
 constexpr double kFailureWeight = 0.1;
 // A fixed step towards each sample, so that the estimate settles at the median.
 constexpr double kMedianStep = 0.1;
@@ -125,10 +125,21 @@ void HealthBoard::open(Entry& entry, Time now) {
   decide(entry, now, Breaker::open);
 }
 
-void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took) {
+bool HealthBoard::is_new_image(const DeploymentKey& deployment, const std::string& image) const {
+  std::lock_guard lock(mutex_);
+  const auto found = entries_.find(deployment);
+  if (found == entries_.end() || image.empty()) return false;
+  const auto& images = found->second.images;
+  return !images.empty() && !images.contains(image);
+}
+
+void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took,
+                            const std::string& image) {
   creates_.count(deployment, std::nullopt);
   const Time now = clock_.now();
   update(deployment, [&](Entry& entry) {
+    if (entry.images.size() >= kImages && !entry.images.contains(image)) entry.images.clear();
+    if (!image.empty()) entry.images.insert(image);
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
     // An attempt that was under way when the breaker opened does not close it.
     if (entry.breaker == Breaker::closed) note(entry, now, false);
@@ -168,6 +179,7 @@ void HealthBoard::recovered(const DeploymentKey& deployment) {
     Entry fresh;
     fresh.latency_p50_ms = entry.latency_p50_ms;
     fresh.decided_at = entry.decided_at;
+    fresh.images = std::move(entry.images);
     if (entry.breaker != Breaker::closed) decide(fresh, now, Breaker::closed);
     entry = std::move(fresh);
   });

@@ -5,6 +5,7 @@
 #include <map>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,10 +58,14 @@ class HealthBoard {
   // admitted attempt has to end in exactly one of the three calls below.
   bool admit(const DeploymentKey& deployment);
   void withdrawn(const DeploymentKey& deployment);  // the attempt was not sent
-  void succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took);
+  void succeeded(const DeploymentKey& deployment, std::chrono::milliseconds took,
+                 const std::string& image = "");
   // Only unavailable, timeout and internal count as failures; other errors show that the backend
   // works. A retry_after marks the deployment as resting, for at most 5 min.
   void failed(const DeploymentKey& deployment, const Error& error);
+  // Whether creates succeeded there, but none from this image: how long it takes to fetch it is
+  // then a matter of who chose it. False for an empty name.
+  bool is_new_image(const DeploymentKey& deployment, const std::string& image) const;
   // Clears the failures of a deployment that is known to be back after an absence.
   void recovered(const DeploymentKey& deployment);
   // Forgets the deployments for which `exists` is false.
@@ -84,6 +89,7 @@ class HealthBoard {
     std::deque<Attempt> recent;  // at most kRecent, of the last 60 s
     std::optional<double> latency_p50_ms;
     double failure_rate = 0;
+    std::set<std::string> images;  // of creates that succeeded, at most kImages
   };
 
   Breaker state_of(const Entry& entry, Time now) const;

@@ -131,9 +131,13 @@ bool Race::start_next() {
   return false;
 }
 
+std::string Race::image_on(const Deployment& deployment) const {
+  return image_for(decision_.requirements, deployment.provider, deployment.descriptor);
+}
+
 CreateSpec Race::spec_for(const Deployment& deployment) const {
   CreateSpec spec = spec_;
-  spec.image = image_for(decision_.requirements, deployment.provider, deployment.descriptor);
+  spec.image = image_on(deployment);
   spec.region = region_for(decision_.requirements, deployment.descriptor);
   spec.ttl = backend_ttl(spec_.ttl, deployment.descriptor);
   return spec;
@@ -180,15 +184,20 @@ Race::Result Race::refused(const Flight& flight, const BackendSandbox& made) {
 // backend that never answers would stay closed as long as hedges win.
 void Race::arrived_late(Flight& flight, const Result& result) {
   const auto* made = std::get_if<BackendSandbox>(&result);
-  if (flight.undecided && made) board_.succeeded(flight.deployment->key(), since(flight.started));
+  if (flight.undecided && made)
+    board_.succeeded(flight.deployment->key(), since(flight.started), image_on(*flight.deployment));
   if (flight.undecided && !made) learn(flight, std::get<Error>(result));
   if (made) discard(flight, *made);
 }
 
 void Race::learn(Flight& flight, const Error& error) {
   flight.undecided = false;
-  // How long a snapshot takes is a matter of what the tenant has written into it.
-  if (error.code == ErrorCode::timeout && !spec_.snapshot.empty())
+  // How long a snapshot takes is a matter of what the tenant has written into it, and an image that
+  // has to be fetched first one of which it chose.
+  const bool may_take_long =
+      !spec_.snapshot.empty() ||
+      board_.is_new_image(flight.deployment->key(), image_on(*flight.deployment));
+  if (error.code == ErrorCode::timeout && may_take_long)
     return board_.withdrawn(flight.deployment->key());
   board_.failed(flight.deployment->key(), error);
   if (error.retry_after && flight.deployment->account)
@@ -205,7 +214,7 @@ void Race::record(const FlightPtr& flight) {
     return note_failure(flight, *error);
   }
   flight->undecided = false;
-  board_.succeeded(flight->deployment->key(), attempt.duration);
+  board_.succeeded(flight->deployment->key(), attempt.duration, image_on(*flight->deployment));
   const auto& made = std::get<BackendSandbox>(*flight->result);
   if (placement_.placed) {
     attempt.outcome = AttemptOutcome::lost_race;

@@ -33,6 +33,7 @@ class Race : public std::enable_shared_from_this<Race> {
 
   // Starting attempts.
   bool start_next();  // on the next candidate that admits one; false: none left
+  std::string image_on(const Deployment& deployment) const;  // its backend's name for the image
   CreateSpec spec_for(const Deployment& deployment) const;
   void launch(const FlightPtr& flight);  // calls the backend in parallel to the race
 

@@ -180,6 +180,27 @@ TEST(Place, AHangingBackendCostsOneAttemptsDeadlineAndStaysUnknown) {
   EXPECT_EQ(placement.attempts[0].code, ErrorCode::timeout);
 }
 
+// One tenant's large image must not keep the creates of all others away.
+TEST(Place, HowLongANewImageTakesSaysNothingOfABackendThatWorks) {
+  for (const bool works : {false, true}) {
+    Trio trio;
+    trio.all[0].attempt_deadline = milliseconds(20);
+    trio.all[0].provider = "vendor";
+    trio.all[0].descriptor.images.clear();
+    const auto place = [&trio](const std::string& image) {
+      return trio.place([&image](Profile& profile) { profile.images["vendor"] = image; });
+    };
+    if (works) {
+      EXPECT_EQ(place("usual").placed->deployment->name, "a");
+    }
+    trio.fake(0).fail_creates(Fault::hang);
+    for (int i = 0; i < 5; ++i) EXPECT_EQ(place("large").placed->deployment->name, "b");
+    EXPECT_EQ(trio.board.health_of({"a"}).breaker, works ? Breaker::closed : Breaker::open);
+    for (int i = 0; i < 5; ++i) place("usual");
+    EXPECT_EQ(trio.board.health_of({"a"}).breaker, Breaker::open);
+  }
+}
+
 TEST(Place, TheWholeDeadlineHoldsAndAttemptsAreLimited) {
   Trio trio;
   for (size_t i = 0; i < 3; ++i) trio.fake(i).fail_creates(Fault::hang);
