@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "providers/backoff.hpp"
 #include "providers/e2b/e2b.hpp"
 
@@ -30,7 +32,8 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto sandbox = co_await find(id);
     if (!sandbox) throw Error::not_found("sandbox", id);
-    if (sandbox->state == BackendState::paused) co_return sandbox->kept;
+    // Older servers do not say that only the disk was kept, as an earlier request may have asked.
+    if (sandbox->state == BackendState::paused) co_return std::min(keep, sandbox->kept);
   }
   throw *error;
 }

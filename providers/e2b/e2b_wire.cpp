@@ -67,7 +67,8 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
     read_tags(field_of(document, "metadata"), sandbox);
     if (text_of(document, "state") == "paused") {
       sandbox.state = BackendState::paused;
-      sandbox.kept = Keeps::memory;
+      // Told of one sandbox, and not in lists.
+      sandbox.kept = text_of(document, "pauseMode") == "filesystem" ? Keeps::disk : Keeps::memory;
     }
     sandbox.isolation = isolation;
     sandbox.region = region;

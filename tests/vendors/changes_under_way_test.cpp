@@ -85,7 +85,7 @@ TEST_F(ChangesUnderWay, APauseOfOpenSandboxIsWaitedFor) {
 TEST_F(ChangesUnderWay, APauseOfE2bIsWaitedFor) {
   const auto provider = make<E2bProvider>(E2bSettings{});
   const auto kept = pause(*provider, {refused(409), e2b_is("running"), e2b_is("paused")});
-  EXPECT_EQ(std::get<Keeps>(kept), Keeps::memory);
+  EXPECT_EQ(std::get<Keeps>(kept), Keeps::disk);
 }
 
 }  // namespace

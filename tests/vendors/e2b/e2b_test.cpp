@@ -64,6 +64,21 @@ TEST_F(E2bAccount, ATimeThatTheAccountMayNotHaveIsNoWrongKey) {
   EXPECT_TRUE(are_credentials_refused(std::get<Error>(extend(401))));
 }
 
+// The answer to a pause was lost, and the repeat finds the sandbox paused.
+TEST_F(E2bAccount, ARepeatedPauseSaysWhatTheFirstOneKept) {
+  const auto kept = [this](Keeps asked, const std::string& mode) {
+    Json box{{"sandboxID", "i1"}, {"state", "paused"}};
+    if (!mode.empty()) box["pauseMode"] = mode;
+    client_.script({{409, {}, "{}"}, {200, {}, box.dump()}});
+    return loop_.run(provider_->pause("i1", asked));
+  };
+  EXPECT_EQ(kept(Keeps::memory, "full"), Keeps::memory);
+  EXPECT_EQ(kept(Keeps::memory, "filesystem"), Keeps::disk);
+  EXPECT_EQ(kept(Keeps::disk, "filesystem"), Keeps::disk);
+  EXPECT_EQ(kept(Keeps::memory, ""), Keeps::memory);
+  EXPECT_EQ(kept(Keeps::disk, ""), Keeps::disk) << "an older server";
+}
+
 TEST_F(E2bAccount, APausedSandboxHasNoEndToBeMoved) {
   const auto extend = [this](HttpReply box) {
     client_.script({{404, {}, R"({"code":404})"}, std::move(box)});
