@@ -87,7 +87,8 @@ Task<void> ExportRunner::run() {
 // A failing export is not due again at once, so it ends here. One that has much to send gives its
 // place up after each batch when others may wait for one.
 Task<void> ExportRunner::send_backlog(std::string name) {
-  for (size_t moved = 1; moved > 0 && !is_full();) {
+  size_t moved = 0;
+  do {
     auto running = run_one(name);
     const auto outcome = co_await attempt(std::move(running));
     if (const Error* error = std::get_if<Error>(&outcome)) {
@@ -95,7 +96,7 @@ Task<void> ExportRunner::send_backlog(std::string name) {
       co_return;
     }
     moved = std::get<size_t>(outcome);
-  }
+  } while (moved > 0 && !is_full());  // its own place is among those that are taken
 }
 
 Task<BatchResult> ExportRunner::deliver(const ExportRow& row, std::vector<ExportEvent> events) {

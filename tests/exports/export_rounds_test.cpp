@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <set>
 #include <thread>
 
@@ -68,39 +69,64 @@ TEST_F(ExportRounds, PausesGrowOnlyWhileNothingIsTaken) {
   EXPECT_EQ(fails_again(), std::pair(2, false));
 }
 
-// Not even once it has begun: the other's backlog is several batches long.
-TEST_F(ExportRounds, ASlowReceiverDelaysNoOtherExport) {
-  test::Receiver other;
-  for (const auto& [name, url] : {std::pair("a", receiver.url()), std::pair("b", other.url())}) {
+class PacedExports : public test::ExportsFixture {
+ protected:
+  void add(const std::string& name, test::Receiver& to) {
     ExportStore::Draft draft{.name = name, .kind = "webhook"};
-    draft.settings = {{"url", url + "/hook"}, {"allow_private", true}};
+    draft.settings = {{"url", to.url() + "/hook"}, {"allow_private", true}};
     draft.secrets = {{"secret", Secret("whsec-0123456789abcdef")}};
     run(store.put(draft, {}));
   }
-  for (const int booked_before : {1000, 2000, 3000}) {
-    use(100s);
-    run(database->run([=](pqxx::work& tx) {
-      tx.exec("SELECT setval('usage_sequence', " + std::to_string(booked_before) + ")");
-    }));
+  // Of three batches.
+  void make_backlog() {
+    for (const int booked_before : {1000, 2000, 3000}) {
+      use(100s);
+      run(database->run([=](pqxx::work& tx) {
+        tx.exec("SELECT setval('usage_sequence', " + std::to_string(booked_before) + ")");
+      }));
+    }
   }
-  receiver.fault({{"status", 503}, {"times", 1}, {"seconds", 6}});
-  asio::thread_pool pool(1);
-  asio::co_spawn(pool, runner.run(), [](std::exception_ptr) {});
-  const auto limit = std::chrono::steady_clock::now() + 5s;
-  const auto sandboxes_at = [](test::Receiver& at) {
+  static size_t sandboxes_at(test::Receiver& at) {
     std::set<std::string> found;
     const Json state = at.state();
     for (const Json& event : state["hooks"]) found.insert(event["sandbox"]);
     return found.size();
-  };
-  while (sandboxes_at(other) < 3 && std::chrono::steady_clock::now() < limit)
-    std::this_thread::sleep_for(50ms);
-  EXPECT_EQ(sandboxes_at(other), 3u);
+  }
+  // Runs the exports until that is so.
+  void run_until(const std::function<bool()>& is_so, std::chrono::seconds most) {
+    asio::thread_pool pool(1);
+    asio::co_spawn(pool, runner.run(), [](std::exception_ptr) {});
+    const auto limit = std::chrono::steady_clock::now() + most;
+    while (!is_so() && std::chrono::steady_clock::now() < limit) std::this_thread::sleep_for(50ms);
+    pool.stop();
+    pool.join();
+    // What the database still works on is told to the pool.
+    EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
+  }
+
+  test::Receiver second, third;
+};
+
+// Not even once it has begun: the other's backlog is several batches long.
+TEST_F(PacedExports, ASlowReceiverDelaysNoOther) {
+  add("a", receiver);
+  add("b", second);
+  make_backlog();
+  receiver.fault({{"status", 503}, {"times", 1}, {"seconds", 6}});
+  run_until([&] { return sandboxes_at(second) == 3; }, 5s);
+  EXPECT_EQ(sandboxes_at(second), 3u);
   EXPECT_EQ(sandboxes_at(receiver), 0u) << "it is still at its first";
-  pool.stop();
-  pool.join();
-  // What the database still works on is told to the pool.
-  EXPECT_TRUE(test::eventually([&] { return database->in_flight() == 0; }));
+}
+
+TEST_F(PacedExports, TheLastPlaceIsSharedByThoseThatWait) {
+  for (int i = 0; i < 31; ++i) add("slow-" + std::to_string(i), receiver);
+  add("y", second);
+  add("z", third);
+  make_backlog();
+  receiver.fault({{"status", 503}, {"times", 31}, {"seconds", 60}});
+  run_until([&] { return sandboxes_at(second) == 3 && sandboxes_at(third) == 3; }, 10s);
+  EXPECT_EQ(sandboxes_at(second), 3u);
+  EXPECT_EQ(sandboxes_at(third), 3u);
 }
 
 }  // namespace
