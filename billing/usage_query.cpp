@@ -26,7 +26,7 @@ Span span_of(pqxx::work& tx, const UsageQuery& query) {
   const Time now = database_now(tx), to = query.to.value_or(now);
   Span span{query.from.value_or(month_of_end(to)), to};
   span.open = span.to >= now;
-  if (span.to <= span.from && query.to) throw Error::invalid("?to", "must be after from");
+  if (span.to <= span.from && query.to) throw Error::invalid("/to", "must be after from");
   if (span.to < span.from) span.to = span.from;
   return span;
 }
@@ -166,11 +166,11 @@ UsageReport read_usage(pqxx::work& tx, const UsageQuery& query,
                        const std::vector<UsageEvent>& unbooked) {
   for (const std::string& field : query.group_by)
     if (!is_usage_field(field))
-      throw Error::invalid("?group_by", "'" + field + "' is not a field to group by");
+      throw Error::invalid("/group_by", "'" + field + "' is not a field to group by");
   const Span span = span_of(tx, query);
   const auto rows = select(tx, query, span, unbooked);
   if (rows.size() > kMaxRows)
-    throw Error::invalid("?group_by", "makes too many groups: ask for less or for a shorter time");
+    throw Error::invalid("/group_by", "makes too many groups: ask for less or for a shorter time");
   UsageReport report{.from = span.from, .to = span.to};
   choose_currency(report, rows, query.currency);
   for (const auto& row : rows) {

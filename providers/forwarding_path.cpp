@@ -29,7 +29,8 @@ ForwardingPath forwarding_path_from(std::string_view header) {
     const size_t comma = header.find(kComma);
     const std::string_view one = header.substr(0, comma);
     if (!is_installation(one))
-      throw Error::invalid(kViaHeader, "must be ids of gateways, separated by \", \"");
+      throw Error::invalid(std::string("/") + kViaHeader,
+                           "must be ids of gateways, separated by \", \"");
     path.emplace_back(one);
     if (comma == std::string_view::npos) return path;
     header.remove_prefix(comma + kComma.size());

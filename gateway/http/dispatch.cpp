@@ -108,7 +108,7 @@ void check_single(const Headers& headers) {
        {"Authorization", "X-API-Key", "X-Sandgate-Tenant", "X-Sandgate-Via", "Idempotency-Key"}) {
     const auto is_it = [&](const auto& field) { return equal_ignoring_case(field.first, name); };
     if (std::count_if(headers.fields().begin(), headers.fields().end(), is_it) > 1)
-      throw Error::invalid(name, "must not be sent more than once");
+      throw Error::invalid(std::string("/") + name, "must not be sent more than once");
   }
 }
 
@@ -199,8 +199,8 @@ Task<Response> Dispatcher::refuse_path(Request& request, std::vector<Method> all
 }
 
 Task<Response> Dispatcher::refuse_coding(const Request& request) {
-  auto checking =
-      not_found_or(request, Error::invalid(kCoding, "is not supported: send the body as it is"));
+  auto checking = not_found_or(request, Error::invalid(std::string("/") + kCoding,
+                                                       "is not supported: send the body as it is"));
   const Error error = co_await std::move(checking);
   if (error.code != ErrorCode::invalid) throw error;
   Response response = problem(error, 415, request.id);

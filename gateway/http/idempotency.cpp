@@ -24,7 +24,7 @@ std::string scope_of(const Caller& caller) {
 void check_idempotency_key(const Request& request) {
   const auto key = request.headers.find(kHeader);
   if (key && (key->empty() || key->size() > kMaxKey || !is_visible_ascii(*key)))
-    throw Error::invalid(std::string(kHeader), "must be 1 to 255 visible ASCII characters");
+    throw Error::invalid("/" + std::string(kHeader), "must be 1 to 255 visible ASCII characters");
 }
 
 std::optional<IdempotentCall> idempotent_call(const Request& request) {

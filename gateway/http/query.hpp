@@ -17,12 +17,12 @@ class Query {
   void add(std::string name, std::string value) {
     items_.emplace_back(std::move(name), std::move(value));
   }
-  // Throws Error(invalid) with path "?name" if the parameter is repeated.
+  // Throws Error(invalid) with path "/name" if the parameter is repeated.
   std::optional<std::string> find(std::string_view name) const;
-  // Accepts "true" and "false"; absent means false. Throws Error(invalid) with path "?name".
+  // Accepts "true" and "false"; absent means false. Throws Error(invalid) with path "/name".
   bool flag(std::string_view name) const;
   // Returns an integer within limits, or `fallback` if absent. Throws Error(invalid) with path
-  // "?name".
+  // "/name".
   int64_t integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const;
   const std::vector<std::pair<std::string, std::string>>& items() const { return items_; }
 

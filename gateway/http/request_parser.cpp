@@ -5,6 +5,7 @@
 #include <boost/beast/http/error.hpp>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/json_reader.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
 
@@ -53,7 +54,7 @@ void RequestParser::refuse(int status, std::string why, error_code& ec) {
 }
 
 void RequestParser::refuse_field(std::string_view name, std::string why, error_code& ec) {
-  field_ = name;
+  field_ = "/" + pointer_token(name);
   refuse(400, std::move(why), ec);
 }
 

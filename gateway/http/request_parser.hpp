@@ -51,7 +51,7 @@ class RequestParser final : public BodyParser<true> {
   int minor_ = 1, refusal_ = 400, lengths_ = 0, hosts_ = 0, empty_lines_ = 0;
   bool expects_continue_ = false;
   bool line_done_ = false, head_done_ = false;
-  std::string why_, field_;  // of a refusal; field_ is the offending field or empty
+  std::string why_, field_;  // of a refusal; field_ points at the offending field, or is empty
 };
 
 }  // namespace sandgate::http

@@ -106,10 +106,18 @@ TEST_F(UsageTest, AnswersPartsOfDaysFromTheEvents) {
                             .group_by = {"day"}});
   ASSERT_EQ(report.items.size(), 1u);
   EXPECT_EQ(report.total.meters.at("vcpu_second"), Decimal(120));
-  EXPECT_THROW(read({.from = from_rfc3339("2026-11-20T00:00:00Z"),
-                     .to = from_rfc3339("2026-11-20T00:00:00Z")}),
-               Error);
-  EXPECT_THROW(read({.group_by = {"tenant; DROP TABLE usage_event"}}), Error);
+  const auto refused_at = [&](const UsageQuery& query) {
+    try {
+      read(query);
+    } catch (const Error& error) {
+      return error.fields.at(0).path;
+    }
+    return std::string("nothing");
+  };
+  EXPECT_EQ(refused_at({.from = from_rfc3339("2026-11-20T00:00:00Z"),
+                        .to = from_rfc3339("2026-11-20T00:00:00Z")}),
+            "/to");
+  EXPECT_EQ(refused_at({.group_by = {"tenant; DROP TABLE usage_event"}}), "/group_by");
 }
 
 TEST_F(UsageTest, ReadingWritesNothingAndIsUpToNow) {

@@ -148,7 +148,7 @@ TEST_F(Idempotency, RefusesMalformedKeys) {
   for (const std::string& key : {std::string(), std::string(256, 'a'), std::string("a b")}) {
     const auto reply = client.ask(ask(key));
     EXPECT_EQ(reply.status, 400) << key;
-    EXPECT_EQ(Json::parse(reply.body)["fields"][0]["path"], "Idempotency-Key");
+    EXPECT_EQ(Json::parse(reply.body)["fields"][0]["path"], "/Idempotency-Key");
   }
   EXPECT_EQ(client.ask(ask(std::string(255, '~'))).status, 201);
 }

@@ -201,7 +201,7 @@ TEST(Malformed, NamesTheFieldThatIsWrong) {
     RawClient client(server.port());
     const Json problem = Json::parse(client.ask(bytes).body);
     EXPECT_EQ(problem["code"], "invalid");
-    EXPECT_EQ(problem["fields"][0]["path"], name) << bytes;
+    EXPECT_EQ(problem["fields"][0]["path"], std::string("/") + name) << bytes;
   }
 }
 

@@ -65,7 +65,7 @@ std::optional<int64_t> header_number(const http::Request& request, std::string_v
   const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
   if (failure != std::errc() || end != text->data() + text->size() || number < 0 ||
       number > kLongestMs)
-    throw Error::invalid(std::string(name), "must be a whole number");
+    throw Error::invalid("/" + std::string(name), "must be a whole number");
   return number;
 }
 
