@@ -130,7 +130,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
     const std::string path = tenant_path(*context, options->tenant) + "/credits";
     const Json body{
         {"amount", options->amount}, {"currency", options->currency}, {"reason", options->reason}};
-    context->show(context->client().post(path, body), [&](const Json& answer) {
+    context->show(context->client().create(path, body), [&](const Json& answer) {
       context->say("balance " + cell(answer, "/balance") + " " + cell(answer, "/currency"));
     });
   });

@@ -1,10 +1,27 @@
 #include "gateway/cli/client.hpp"
 
+#include <thread>
+
 #include "gateway/cli/console.hpp"
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/transfer.hpp"
+#include "gateway/core/random.hpp"
 
 namespace sandgate::cli {
 namespace {
+
+// Before a request is sent again. A gateway that died takes some seconds to come back.
+constexpr std::chrono::milliseconds kPauses[] = {std::chrono::milliseconds(250),
+                                                 std::chrono::milliseconds(1000),
+                                                 std::chrono::milliseconds(3000)};
+constexpr std::chrono::milliseconds kLook{50};
+
+void pause_for(std::chrono::milliseconds pause, int patience) {
+  for (auto left = pause; left.count() > 0; left -= kLook) {
+    if (interrupts() > patience) throw Error(ErrorCode::timeout, "interrupted");
+    std::this_thread::sleep_for(kLook);
+  }
+}
 
 std::string next_step(const Json& problem, ErrorCode code) {
   if (code == ErrorCode::conflict && problem.value("state", Json()) == "paused")
@@ -63,7 +80,29 @@ Client::Client(std::string url, Secret key, std::string tenant)
     : url_(std::move(url)), key_(std::move(key)), tenant_(std::move(tenant)) {}
 
 Reply Client::call(Call call) const {
+  if (!call.once) return send(call, "");
+  const std::string idempotency_key = random_hex(16);
+  std::exception_ptr lost;
+  for (const auto pause : kPauses) {
+    try {
+      return send(call, idempotency_key);
+    } catch (const LostAnswer&) {
+      lost = std::current_exception();
+    } catch (const Unreachable&) {
+      if (!lost) throw;
+    }
+    pause_for(pause, call.patience);
+  }
+  try {
+    return send(call, idempotency_key);
+  } catch (const Unreachable&) {
+    std::rethrow_exception(lost);  // tells that something may have been made
+  }
+}
+
+Reply Client::send(Call& call, const std::string& idempotency_key) const {
   Transfer transfer(url_, call);
+  if (!idempotency_key.empty()) transfer.header("Idempotency-Key: " + idempotency_key);
   if (!key_.empty()) transfer.header("Authorization: Bearer " + key_.reveal());
   if (!tenant_.empty()) transfer.header("X-Sandgate-Tenant: " + tenant_);
   Reply reply = transfer.run();
@@ -76,6 +115,11 @@ Json Client::get(std::string path) const { return call({.path = std::move(path)}
 Json Client::post(std::string path, Json body) const {
   const Reply reply = call({.method = "POST", .path = std::move(path), .json = std::move(body)});
   return reply.body.empty() ? Json::object() : reply.json();
+}
+
+Json Client::create(std::string path, Json body) const {
+  return call({.method = "POST", .path = std::move(path), .json = std::move(body), .once = true})
+      .json();
 }
 
 Json Client::put(std::string path, Json body) const {

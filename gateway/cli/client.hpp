@@ -41,6 +41,9 @@ struct Call {
   // Error(unavailable). 0: it waits as long as the connection lives.
   std::chrono::seconds silence{0};
   int patience = 0;  // interrupts that do not end it yet
+  // It makes something: it has an Idempotency-Key, and if the connection breaks before the answer
+  // is complete, it is sent again with that, for some seconds. Not with `upload` or `download`.
+  bool once = false;
 };
 
 struct Reply {
@@ -62,6 +65,7 @@ class Client {
   Reply call(Call call) const;
   Json get(std::string path) const;
   Json post(std::string path, Json body) const;
+  Json create(std::string path, Json body) const;  // a POST that is carried out once
   Json put(std::string path, Json body) const;
   void remove(std::string path) const;
   // Returns the items of all pages (following next_cursor), at most `most`.
@@ -72,6 +76,8 @@ class Client {
   const std::string& tenant() const { return tenant_; }
 
  private:
+  Reply send(Call& call, const std::string& idempotency_key) const;
+
   std::string url_;
   Secret key_;
   std::string tenant_;

@@ -98,7 +98,7 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
     if (!options->from.empty()) body["from"] = options->from;
     if (!options->to.empty()) body["to"] = options->to;
     if (!options->currency.empty()) body["currency"] = options->currency;
-    context->show(context->client().post("/v1/invoices", body),
+    context->show(context->client().create("/v1/invoices", body),
                   [&](const Json& invoice) { print_invoice(*context, invoice); });
   });
 }
@@ -124,7 +124,7 @@ void add_invoice_credit(CLI::App& group, const ContextPtr& context) {
   command->add_option("--reason", options->reason, "For the tenant to read")->required();
   context->on_operator(*command, [context, options] {
     const Json body{{"amount", options->amount}, {"reason", options->reason}};
-    context->show(context->client().post(invoice_path(options->id) + "/credit-notes", body),
+    context->show(context->client().create(invoice_path(options->id) + "/credit-notes", body),
                   [&](const Json& invoice) {
                     context->say("taken back; due " + cell(invoice, "/due") + " " +
                                  cell(invoice, "/currency"));

@@ -21,7 +21,7 @@ Json made_key(const Context& context, const Json& body, bool as_operator,
       body["role"] == "operator" && make_operator_key && !context.has_operator_key();
   if (direct) return make_operator_key(body);
   const Client client = as_operator ? context.operator_client() : context.client();
-  return client.post("/v1/keys", body);
+  return client.create("/v1/keys", body);
 }
 
 void add_key_create(CLI::App& group, const ContextPtr& context,
@@ -97,8 +97,8 @@ void add_rotate(CLI::App& group, const ContextPtr& context) {
   command->add_option("--grace", options->grace_seconds, "Seconds the old secret still works")
       ->capture_default_str();
   context->on_either(*command, [context, options] {
-    context->show(context->client().post(key_path(options->id) + "/rotate",
-                                         {{"grace_seconds", options->grace_seconds}}),
+    context->show(context->client().create(key_path(options->id) + "/rotate",
+                                           {{"grace_seconds", options->grace_seconds}}),
                   [&](const Json& key) { print_secret(*context, key); });
   });
 }

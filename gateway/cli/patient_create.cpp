@@ -21,7 +21,8 @@ Json create_patiently(const Client& client, Json body) {
              .path = "/v1/sandboxes",
              .json = std::move(body),
              .on_progress = tell_once,
-             .patience = 1})
+             .patience = 1,
+             .once = true})
       .json();
 }
 

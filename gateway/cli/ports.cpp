@@ -32,7 +32,7 @@ void add_expose(CLI::App& group, const ContextPtr& context) {
   context->on(*command, [context, options] {
     Json body{{"port", options->port}, {"access", options->everyone ? "public" : "token"}};
     if (options->expires_in_seconds) body["expires_in_seconds"] = *options->expires_in_seconds;
-    const Json port = context->client().post(ports_of(options->id), body);
+    const Json port = context->client().create(ports_of(options->id), body);
     context->show(port, [&](const Json& document) {
       context->console().out << printable(link_of(document)) << '\n';
     });

@@ -59,7 +59,7 @@ void add_sandbox_create(CLI::App& app, const ContextPtr& context) {
   auto* command = app.add_subcommand("create", "Create a sandbox and print its id");
   add_create_options(*command, *options);
   context->on(*command, [context, options] {
-    const Json sandbox = context->client().post("/v1/sandboxes", options->body());
+    const Json sandbox = context->client().create("/v1/sandboxes", options->body());
     context->show(sandbox, [&](const Json& document) {
       context->console().out << printable(cell(document, "/id")) << '\n';
     });

@@ -28,7 +28,7 @@ void add_snapshot_create(CLI::App& group, const ContextPtr& context) {
     Json body{{"keep", options->keep}};
     if (!options->name.empty()) body["name"] = options->name;
     const std::string path = sandbox_path(options->id) + "/snapshots";
-    const Json snapshot = context->client().post(path, body);
+    const Json snapshot = context->client().create(path, body);
     context->show(snapshot, [&](const Json& document) {
       context->console().out << printable(cell(document, "/id")) << '\n';
     });

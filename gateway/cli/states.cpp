@@ -69,7 +69,7 @@ void add_fork(CLI::App& app, const ContextPtr& context) {
   command->add_option("-n,--count", options->count, "How many, up to 100")->capture_default_str();
   context->on(*command, [context, options] {
     const Json answer =
-        context->client().post(sandbox_path(options->id) + "/fork", {{"count", options->count}});
+        context->client().create(sandbox_path(options->id) + "/fork", {{"count", options->count}});
     context->show(answer, [&](const Json& document) { print_copies(*context, document); });
     if (!all_made(answer)) context->exit_with(1);
   });

@@ -14,7 +14,7 @@ void add_tenant_create(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("create", "Create a tenant and print its id");
   command->add_option("NAME", *name, "Its name")->required();
   context->on_operator(*command, [context, name] {
-    context->show(context->client().post("/v1/tenants", {{"name", *name}}),
+    context->show(context->client().create("/v1/tenants", {{"name", *name}}),
                   [&](const Json& tenant) { context->say(cell(tenant, "/id")); });
   });
 }

@@ -47,12 +47,18 @@ std::string other_scheme(const std::string& url, CURLcode code, bool answered) {
   return "";
 }
 
-Error no_answer(const std::string& url, CURLcode code, bool answered) {
+// Whether the connection ended, which had been made.
+bool is_loss(CURLcode code) {
+  return code == CURLE_GOT_NOTHING || code == CURLE_RECV_ERROR || code == CURLE_SEND_ERROR ||
+         code == CURLE_PARTIAL_FILE;
+}
+
+std::string no_answer(const std::string& url, CURLcode code, bool answered) {
   std::string line = "no complete answer from " + url + ": " + curl_easy_strerror(code) +
                      other_scheme(url, code, answered);
   if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
     line += "; set SSL_CERT_FILE to a PEM file with the authority that signed its certificate";
-  return Error(ErrorCode::unavailable, line);
+  return line;
 }
 
 // Words of a command line may be any bytes. Other words in their place would do something else.
@@ -121,13 +127,15 @@ void Transfer::header(const std::string& line) {
 Reply Transfer::run() {
   curl_easy_setopt(curl_.get(), CURLOPT_HTTPHEADER, headers_.get());
   const CURLcode code = curl_easy_perform(curl_.get());
+  const bool answered = reply_.status != 0;
   if (failure_) std::rethrow_exception(failure_);
   if (interrupts() > call_.patience) throw Error(ErrorCode::timeout, "interrupted");
   if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-    throw Error(ErrorCode::unavailable, "cannot reach " + url_ +
-                                            ": is `sandgate serve` running? Set SANDGATE_URL to "
-                                            "the gateway's address");
-  if (code != CURLE_OK) throw no_answer(url_, code, reply_.status != 0);
+    throw Unreachable(ErrorCode::unavailable, "cannot reach " + url_ +
+                                                  ": is `sandgate serve` running? Set SANDGATE_URL "
+                                                  "to the gateway's address");
+  if (is_loss(code)) throw LostAnswer(ErrorCode::unavailable, no_answer(url_, code, answered));
+  if (code != CURLE_OK) throw Error(ErrorCode::unavailable, no_answer(url_, code, answered));
   return std::move(reply_);
 }
 

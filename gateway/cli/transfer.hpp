@@ -9,6 +9,15 @@
 
 namespace sandgate::cli {
 
+// Both are Error(unavailable). The request was not sent:
+struct Unreachable : Error {
+  using Error::Error;
+};
+// It may have been carried out:
+struct LostAnswer : Error {
+  using Error::Error;
+};
+
 // One HTTP exchange with libcurl's easy interface.
 class Transfer {
  public:

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <future>
 #include <sstream>
@@ -192,6 +193,52 @@ TEST(Client, WaitsForAnAnswerThatTakesItsTime) {
     a_second_is_over.set_value();
   };
   EXPECT_EQ(client_of(server).call(call).json()["id"], "x");
+}
+
+std::string idempotency_key_of(const ScriptedServer::Request& request) {
+  const std::string name = "Idempotency-Key: ";
+  const size_t begin = request.head.find(name);
+  if (begin == std::string::npos) return "";
+  return request.head.substr(begin, request.head.find('\n', begin) - begin).substr(name.size());
+}
+
+TEST(Client, AsksAgainUnderTheSameKeyWhenAnAnswerIsLost) {
+  std::atomic<int> asked = 0;
+  ScriptedServer server([&](const auto&) {
+    const std::string answer = ScriptedServer::json(201, R"({"id":"sb1"})");
+    const int before = asked++;
+    return before == 0 ? "" : before == 1 ? answer.substr(0, answer.size() - 1) : answer;
+  });
+  EXPECT_EQ(client_of(server).create("/v1/sandboxes", {{"profile", "p"}})["id"], "sb1");
+  client_of(server).create("/v1/sandboxes", {{"profile", "p"}});
+  const auto requests = server.requests();
+  ASSERT_EQ(requests.size(), 4u);
+  const std::string key = idempotency_key_of(requests[0]);
+  EXPECT_EQ(key.size(), 32u);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(idempotency_key_of(requests[i]), key);
+    EXPECT_EQ(requests[i].body, R"({"profile":"p"})");
+  }
+  EXPECT_NE(idempotency_key_of(requests[3]), key);
+}
+
+TEST(Client, AsksOnceForWhatIsRefusedOrMakesNothing) {
+  ScriptedServer server([](const auto& request) {
+    const std::string refusal = R"({"code":"unavailable","detail":"d","request_id":"rq1"})";
+    return request.target == "/refused" ? ScriptedServer::json(503, refusal) : "";
+  });
+  message_of([&] { client_of(server).create("/refused", Json::object()); });
+  message_of([&] { client_of(server).post("/lost", Json::object()); });
+  EXPECT_EQ(server.requests().size(), 2u);
+  EXPECT_EQ(idempotency_key_of(server.requests()[1]), "");
+}
+
+TEST(Client, SaysThatAnAnswerWasLostWhenNoneComes) {
+  ScriptedServer server([](const auto&) { return std::string(); });
+  const std::string said =
+      message_of([&] { client_of(server).create("/v1/sandboxes", Json::object()); });
+  EXPECT_TRUE(said.starts_with("no complete answer from ")) << said;
+  EXPECT_EQ(server.requests().size(), 4u);
 }
 
 TEST(Client, EncodesWhatWouldChangeAnAddress) {

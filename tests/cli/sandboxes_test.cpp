@@ -28,6 +28,22 @@ TEST(Sandboxes, SayWhenTheyEndUnused) {
             std::string::npos);
 }
 
+// Else a command whose answer is lost, and that is sent again, makes two of what it makes.
+TEST(Sandboxes, AreMadeUnderAKey) {
+  ScriptedServer server([](const auto&) { return ScriptedServer::json(201, R"({"id":"sb1"})"); });
+  for (const auto& words :
+       {std::vector{"create", "--profile", "py"}, std::vector{"fork", "sb1"},
+        std::vector{"snapshot", "create", "sb1"}, std::vector{"port", "expose", "sb1", "80"},
+        std::vector{"tenants", "create", "t"}, std::vector{"keys", "create", "k"},
+        std::vector{"budgets", "credit", kTenant, "5", "--reason", "r"}}) {
+    const size_t before = server.requests().size();
+    tell(server.url(), words);
+    ASSERT_EQ(server.requests().size(), before + 1) << words[0];
+    EXPECT_NE(server.requests().back().head.find("Idempotency-Key: "), std::string::npos)
+        << words[0];
+  }
+}
+
 // Looked for by state, what changes it meanwhile is found twice or not at all.
 TEST(Sandboxes, AreListedInOneGo) {
   ScriptedServer server(restless);
