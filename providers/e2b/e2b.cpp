@@ -74,7 +74,11 @@ Task<BackendSandbox> E2bProvider::create(CreateSpec spec) {
   const Json document = co_await api_.create(std::move(call));
   BackendSandbox sandbox = to_sandbox(document);
   sandbox.sandbox_id = spec.sandbox_id;
-  accesses_.remember(sandbox.backend_id, e2b::to_access(document));
+  // An id that is known is another sandbox's, which such an answer must not cut off.
+  if (accesses_.find(sandbox.backend_id))
+    accesses_.forget(sandbox.backend_id);
+  else
+    accesses_.remember(sandbox.backend_id, e2b::to_access(document));
   co_return sandbox;
 }
 

@@ -94,6 +94,22 @@ TEST_F(E2bAccount, APausedSandboxHasNoEndToBeMoved) {
   }
 }
 
+// The create fails for it, since the machine is taken: the first one's token has to stay right.
+TEST_F(E2bAccount, AnIdThatIsAnsweredTwiceKeepsItsToken) {
+  const auto answer = [](const char* token) {
+    return HttpReply{
+        201, {}, R"({"sandboxID":"i1","envdAccessToken":")" + std::string(token) + "\"}"};
+  };
+  client_.script({answer("right"),
+                  answer("wrong"),
+                  answer("right"),
+                  {200, {}, R"({"entry":{"name":"f","path":"/f","type":"FILE_TYPE_FILE"}})"}});
+  for (int creates = 0; creates < 2; ++creates)
+    loop_.run(provider_->create({.sandbox_id = SandboxId::make().value, .image = "base"}));
+  loop_.run(attempt(provider_->stat("i1", "/f")));
+  EXPECT_EQ(find_field(client_.last().headers, "X-Access-Token"), "right");
+}
+
 TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
   LiveLoop loop;
   for (const VendorLine& line : vendor_lines()) {
