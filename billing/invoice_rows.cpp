@@ -130,12 +130,16 @@ std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice) {
                       " AND charge <> 0",
                       invoice.tenant.value, to_rfc3339(invoice.from), to_rfc3339(invoice.to)))
     currencies.insert(row[0].as<std::string>());
+  return currencies;
+}
+
+std::set<std::string> charged_late(pqxx::work& tx, const TenantId& tenant) {
+  std::set<std::string> currencies;
   for (const auto& row : tx.exec_params(
            "SELECT DISTINCT currency FROM invoice WHERE tenant = $1 AND state = 'issued'",
-           invoice.tenant.value)) {
+           tenant.value)) {
     const auto currency = row[0].as<std::string>();
-    if (!currencies.contains(currency) && is_charged_late(tx, invoice.tenant, currency))
-      currencies.insert(currency);
+    if (is_charged_late(tx, tenant, currency)) currencies.insert(currency);
   }
   return currencies;
 }

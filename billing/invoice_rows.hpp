@@ -14,9 +14,10 @@ namespace sandgate {
 // period, and late usage of issued invoices. Usage that is charged nothing has no line. Rounds each
 // line and sets the total.
 void compute_lines(pqxx::work& tx, Invoice& invoice, int64_t through);
-// The currencies of the charges in the invoice's period, of which it looks at all events, and of
-// late usage of issued invoices.
+// The currencies of the charges in the invoice's period; looks at all of its events.
 std::set<std::string> charged_in(pqxx::work& tx, const Invoice& invoice);
+// The currencies of the charges of late usage of issued invoices.
+std::set<std::string> charged_late(pqxx::work& tx, const TenantId& tenant);
 void insert_invoice(pqxx::work& tx, const Invoice& invoice);
 // Removes all but the tenant's newest drafts.
 void prune_drafts(pqxx::work& tx, const TenantId& tenant, int64_t most);

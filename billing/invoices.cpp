@@ -21,11 +21,15 @@ Error covered() {
   return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
 }
 
-// Decides the invoice's currency, and names the others that its time is charged in.
+// Decides the invoice's currency, and names the others in which something could be on it. Late
+// usage does not decide over what its time is charged in: it is on the next invoice of its
+// currency.
 void choose_invoice_currency(pqxx::work& tx, Invoice& invoice,
                              const std::optional<std::string>& asked) {
   auto charged = charged_in(tx, invoice);
-  invoice.currency = report_currency(asked, charged);
+  auto late = charged_late(tx, invoice.tenant);
+  invoice.currency = report_currency(asked, charged.empty() ? late : charged);
+  charged.merge(late);
   charged.erase(invoice.currency);
   invoice.other_currencies.assign(charged.begin(), charged.end());
 }

@@ -44,6 +44,23 @@ TEST_F(LateUsage, DecidesTheCurrencyOfAnInvoiceWithNothingElse) {
   EXPECT_EQ(draft("2026-11-15T00:00:00Z", "2026-11-16T00:00:00Z").currency, "USD");
 }
 
+// Else the month after a change of prices would be left out for some late seconds in the old ones.
+TEST_F(LateUsage, DoesNotDecideOverWhatTheTimeIsChargedIn) {
+  insert_version("list", "2026-11-01T00:00:00Z", R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-11-01T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+  const std::pair<const char*, const char*> october{"2026-10-01T00:00:00Z", "2026-11-01T00:00:00Z"},
+      november{"2026-11-01T00:00:00Z", "2026-11-15T00:00:00Z"};
+  use("2026-11-10T12:00:00Z", std::chrono::seconds(1000));
+  run(invoices.issue(draft(november.first, november.second).id));
+  use("2026-11-12T12:00:00Z", std::chrono::seconds(50));
+  use("2026-10-10T12:00:00Z", std::chrono::seconds(300));
+  const Invoice euros = draft(october.first, october.second);
+  EXPECT_EQ(euros.currency, "EUR");
+  EXPECT_EQ(euros.total, dec("3"));
+  EXPECT_EQ(euros.other_currencies, std::vector<std::string>{"USD"});
+}
+
 TEST_F(LateUsage, IsNamedByAnInvoiceInAnotherCurrency) {
   use("2026-10-10T12:00:00Z", std::chrono::seconds(1000));
   run(invoices.issue(draft("2026-10-01T00:00:00Z", "2026-11-01T00:00:00Z").id));
