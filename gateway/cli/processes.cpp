@@ -1,5 +1,7 @@
 #include "gateway/cli/processes.hpp"
 
+#include <charconv>
+
 #include "gateway/cli/table.hpp"
 #include "gateway/core/percent.hpp"
 
@@ -22,6 +24,14 @@ std::string state_cell(const Json& process) {
     return state + " " + cell(process, "/signal");
   const bool ended = process.contains("exit_code") && process["exit_code"].is_number();
   return ended ? state + " " + cell(process, "/exit_code") : state;
+}
+
+// The API takes a number as one, not as text.
+Json signal_of(const std::string& given) {
+  int number = 0;
+  const char* last = given.data() + given.size();
+  const auto [end, failure] = std::from_chars(given.data(), last, number);
+  return failure == std::errc() && end == last ? Json(number) : Json(given);
 }
 
 void add_process_list(CLI::App& group, const ContextPtr& context) {
@@ -49,11 +59,11 @@ void add_process_signal(CLI::App& group, const ContextPtr& context) {
   auto* command = group.add_subcommand("signal", "Send a signal to a program and what it started");
   command->add_option("ID", options->id, "The sandbox")->required();
   command->add_option("PROCESS", options->process, "The program")->required();
-  command->add_option("SIGNAL", options->signal, "By its name")->capture_default_str();
+  command->add_option("SIGNAL", options->signal, "Its name or number")->capture_default_str();
   context->on(*command, [context, options] {
     context->client().post(
         processes_of(options->id) + "/" + percent_encode(options->process) + "/signal",
-        Json{{"signal", options->signal}});
+        Json{{"signal", signal_of(options->signal)}});
     context->show(Json{{"signaled", options->process}}, [&](const Json&) {
       context->say(options->signal + " is sent to " + options->process);
     });

@@ -34,6 +34,11 @@ TEST(Processes, AreSignaled) {
   EXPECT_EQ(server.requests().back().target, "/v1/sandboxes/sb1/processes/pr1/signal");
   EXPECT_EQ(Json::parse(server.requests()[0].body), (Json{{"signal", "SIGTERM"}}));
   EXPECT_EQ(Json::parse(server.requests().back().body), (Json{{"signal", "SIGINT"}}));
+  EXPECT_EQ(tell(server.url(), {"process", "signal", "sb1", "pr1", "9"}).output,
+            "9 is sent to pr1\n");
+  EXPECT_EQ(Json::parse(server.requests().back().body), (Json{{"signal", 9}}));
+  tell(server.url(), {"process", "signal", "sb1", "pr1", "9th"});
+  EXPECT_EQ(Json::parse(server.requests().back().body), (Json{{"signal", "9th"}}));
 }
 
 }  // namespace
