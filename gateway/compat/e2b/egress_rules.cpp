@@ -42,9 +42,8 @@ Json egress_rules_from(ObjectReader& reader, std::optional<bool> internet) {
   if (!closed && !allowed.empty())
     reader.problem("allowOut", "means nothing unless denyOut is 0.0.0.0/0");
   if (!closed) return internet ? Json{{"default", "allow"}} : Json();
-  Json policy{{"default", "deny"}};
-  if (!allowed.empty()) policy["allow"] = rules_of(reader, allowed);
-  return policy;
+  // Without rules, those of the profile would stay open.
+  return {{"default", "deny"}, {"allow", rules_of(reader, allowed)}};
 }
 
 std::optional<bool> internet_from(const Json& overrides) {

@@ -22,7 +22,7 @@ TEST(CreateRequest, SpeaksOurWords) {
         "envVars":{"X":"1"},"allow_internet_access":false,"autoPause":false,"mcp":null})"));
   EXPECT_EQ(made.profile, "base@stable");
   EXPECT_EQ(made.body, Json::parse(R"({"metadata":{"a":"b"},"env":{"X":"1"},
-    "network":{"default":"deny"}})"));
+    "network":{"default":"deny","allow":[]}})"));
   EXPECT_EQ(made.timeout, 60);
   EXPECT_EQ(made.auto_pause, false);
   EXPECT_TRUE(made.public_ports);

@@ -22,7 +22,7 @@ Json asked(const char* text, std::optional<bool> internet = std::nullopt) {
 }
 
 TEST(EgressRules, AreOpenOrClosedOrNarrow) {
-  const Json closed{{"default", "deny"}}, open{{"default", "allow"}};
+  const Json closed{{"default", "deny"}, {"allow", Json::array()}}, open{{"default", "allow"}};
   EXPECT_EQ(asked("{}"), Json()) << "as the profile says";
   EXPECT_EQ(asked("{}", true), open);
   EXPECT_EQ(asked("{}", false), closed);
