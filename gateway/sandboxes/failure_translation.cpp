@@ -72,6 +72,9 @@ Task<Error> translate_failure(Lifecycle& lifecycle, TenantId tenant, SandboxId i
   if (is_agent_missing(failure)) failure = Error(ErrorCode::unavailable, failure.what());
   const bool broke = failure.code == ErrorCode::unavailable;
   if (!broke && failure.code != ErrorCode::not_found) {
+    // Another gateway says "conflict" of a sandbox that ended there.
+    if (is_stateless(failure) && !failure.provider.empty())
+      co_await check_for_end(lifecycle, tenant, id, /*is_first_look=*/true);
     auto translating =
         translate_if_ended(lifecycle, std::move(tenant), std::move(id), std::move(failure));
     co_return co_await std::move(translating);

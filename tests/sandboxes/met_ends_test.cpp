@@ -199,11 +199,13 @@ TEST(MetEnds, AFailureThatADeathExplainsTellsOfIt) {
 // Such as a file of a sandbox that was deleted at its vendor: not the file is missing.
 TEST(MetEnds, AFailureHasAVendorAskedIfTheSandboxIsThere) {
   for (const bool counts_requests : {false, true})
-    for (const ErrorCode code : {ErrorCode::not_found, ErrorCode::unavailable}) {
+    for (const ErrorCode code :
+         {ErrorCode::not_found, ErrorCode::unavailable, ErrorCode::conflict}) {
       World world;
       const SandboxRecord box = world.create();
       const auto translated = [&]() -> Task<std::optional<Error>> {
-        const Error broke(code, "the vendor answered with status 404");
+        Error broke(code, "the vendor answered with a status");
+        broke.provider = "a";
         auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, broke);
         co_return co_await std::move(translating);
       };
