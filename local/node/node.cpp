@@ -22,6 +22,7 @@
 #include "local/node/machine_timestamps.hpp"
 #include "local/node/module_requests.hpp"
 #include "local/node/probe.hpp"
+#include "local/node/seccomp_log.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
 #include "local/node/volatile_directory.hpp"
@@ -128,6 +129,7 @@ int run_node(NodeSettings settings) {
     settings.id_base = share.id_base;
     raise_kernel_limits();
     turn_off_machine_timestamps();
+    reduce_seccomp_log();
     const Fd modules = try_refuse_module_requests(settings.id_base, last_id_of(settings));
     const Fd core_dumps = try_refuse_core_dump_sockets(settings.id_base, last_id_of(settings));
     const JournalDirectory journal(sandboxes_dir(settings));

@@ -20,6 +20,7 @@
 #include "local/node/machine_timestamps.hpp"
 #include "local/node/module_requests.hpp"
 #include "local/node/mount_probe.hpp"
+#include "local/node/seccomp_log.hpp"
 
 namespace sandgate {
 namespace {
@@ -222,6 +223,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
   results.push_back(probe_reserved_memory());
   results.push_back(probe_machine_timestamps());
+  results.push_back(SeccompLog().probe());
   results.push_back(probe_module_requests());
   results.push_back(probe_core_dump_sockets());
   return results;
