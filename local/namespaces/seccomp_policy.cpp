@@ -265,6 +265,12 @@ void refuse_chosen_timers(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, kChooseTimers)});
 }
 
+// The kernel keeps names of memory outside of the sandbox's limit. The answer is that of a kernel
+// that knows none, as most are.
+void refuse_names_of_memory(SeccompFilter& filter) {
+  filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_VMA)});
+}
+
 void refuse_device_nodes(SeccompFilter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
@@ -299,6 +305,7 @@ Fd compile_arguments() {
   shorten_waits(filter);
   shorten_calls(filter);
   refuse_chosen_timers(filter);
+  refuse_names_of_memory(filter);
   refuse_signals_of_files(filter);
   return filter.program("arguments");
 }

@@ -152,6 +152,7 @@ constexpr Refused kRefused[] = {
     {"prctl", {67}},
     {"prctl", {77}},
     {"prctl", {78}},
+    {"prctl", {PR_SET_VMA}},
     {"mmap", {0, 0, 0, MAP_HUGETLB | MAP_PRIVATE}},
     {"memfd_create", {0, MFD_HUGETLB}},
     {"shmget", {0, 0, 04000}},
