@@ -180,15 +180,16 @@ int processes_of(const JournalRecord& record) {
   return count;
 }
 
-// Twenty trees that left their session, ignore what can be ignored and never have the same pids.
-// Returns once all ignore the signals.
+// Twenty trees that left their session, ignore what can be ignored and never have the same pids,
+// also while there is no room for another process. Returns once all ignore the signals.
 constexpr const char* kForkingTrees =
     "import os, signal, time\nr, w = os.pipe()\n"
     "for n in range(20):\n if os.fork() == 0:\n  os.setsid()\n"
     "  for s in range(1, 32):\n   try: signal.signal(s, signal.SIG_IGN)\n"
     "   except OSError: pass\n"
     "  os.write(w, b'x')\n"
-    "  while True:\n   pid = os.fork()\n   if pid: time.sleep(0.01); os._exit(0)\n"
+    "  while True:\n   try: pid = os.fork()\n   except OSError: pid = -1\n"
+    "   if pid: time.sleep(0.01)\n   if pid > 0: os._exit(0)\n"
     "for n in range(20): os.read(r, 1)\n";
 
 TEST_F(BombsTest, NothingOutlivesTheKill) {
