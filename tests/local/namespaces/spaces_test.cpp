@@ -18,29 +18,12 @@ namespace {
 // Left out, so that what is left is the namespaces.
 constexpr const char* kOtherWalls = "seccomp,capabilities,landlock,limits,dumpable,hidepid";
 
-class SpacesTest : public ::testing::Test {
+class SpacesTest : public WeakTest {
  protected:
-  static void SetUpTestSuite() {
-    if (LocalNode::reason_to_skip().empty()) weak_ = new WeakNode;
-  }
-  static void TearDownTestSuite() {
-    delete weak_;
-    weak_ = nullptr;
-  }
-  void SetUp() override {
-    if (weak_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
-  }
-  static LocalNode& node() { return weak_->node(); }
-  static const std::string& without(const std::string& walls) { return weak_->without(walls); }
   static uid_t account_outside(const std::string& sandbox, uid_t inside) {
     return node().record(sandbox).id_base + inside;
   }
-
- private:
-  static WeakNode* weak_;
 };
-
-WeakNode* SpacesTest::weak_ = nullptr;
 
 // Runs `work`, which returns an exit code, in a process of the machine that has this account.
 template <class F>

@@ -20,26 +20,7 @@
 namespace sandgate::test {
 namespace {
 
-class WallsTest : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    if (LocalNode::reason_to_skip().empty()) weak_ = new WeakNode;
-  }
-  static void TearDownTestSuite() {
-    delete weak_;
-    weak_ = nullptr;
-  }
-  void SetUp() override {
-    if (weak_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
-  }
-  static LocalNode& node() { return weak_->node(); }
-  static const std::string& without(const std::string& walls) { return weak_->without(walls); }
-
- private:
-  static WeakNode* weak_;
-};
-
-WeakNode* WallsTest::weak_ = nullptr;
+class WallsTest : public WeakTest {};
 
 TEST_F(WallsTest, EveryAttackSucceedsWithoutItsWalls) {
   for (const Attack& attack : attacks()) {

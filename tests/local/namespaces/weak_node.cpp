@@ -14,4 +14,19 @@ const std::string& WeakNode::without(const std::string& walls) {
   return id;
 }
 
+WeakNode* WeakTest::weak_ = nullptr;
+
+void WeakTest::SetUpTestSuite() {
+  if (LocalNode::reason_to_skip().empty()) weak_ = new WeakNode;
+}
+
+void WeakTest::TearDownTestSuite() {
+  delete weak_;
+  weak_ = nullptr;
+}
+
+void WeakTest::SetUp() {
+  if (weak_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+}
+
 }  // namespace sandgate::test

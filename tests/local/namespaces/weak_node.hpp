@@ -1,4 +1,6 @@
 #pragma once
+#include <gtest/gtest.h>
+
 #include <map>
 #include <string>
 
@@ -19,6 +21,19 @@ class WeakNode {
  private:
   LocalNode node_;
   std::map<std::string, std::string> made_;
+};
+
+// Tests of one suite share a weak node.
+class WeakTest : public ::testing::Test {
+ protected:
+  static void SetUpTestSuite();
+  static void TearDownTestSuite();
+  void SetUp() override;
+  static LocalNode& node() { return weak_->node(); }
+  static const std::string& without(const std::string& walls) { return weak_->without(walls); }
+
+ private:
+  static WeakNode* weak_;
 };
 
 }  // namespace sandgate::test
