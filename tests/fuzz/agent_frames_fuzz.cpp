@@ -4,18 +4,18 @@
 
 #include "gateway/core/error.hpp"
 #include "local/agent/protocol.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 using namespace sandgate::agent;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const size_t step = data[0] + 1u;
-  std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  auto [bytes, piece] = sandgate::CutInput(data, size);
   FrameParser parser;
   try {
     while (!bytes.empty()) {
       const std::span<char> room = parser.prepare();
-      const size_t count = bytes.copy(room.data(), std::min(room.size(), step));
+      const size_t count = bytes.copy(room.data(), std::min(room.size(), piece));
       parser.commit(count);
       bytes.remove_prefix(count);
       while (const auto next = parser.next()) {

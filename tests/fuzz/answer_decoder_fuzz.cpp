@@ -7,6 +7,7 @@
 
 #include "local/egress/coded_head.hpp"
 #include "local/egress/response_head.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -86,9 +87,8 @@ std::string put_together(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sandgate::egress;
   if (size < 1) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Decoded whole = decoded(bytes, bytes.size() + 1),
-                pieces = decoded(bytes, size_t{data[0]} + 1);
+  const auto [bytes, piece] = sandgate::CutInput(data, size);
+  const Decoded whole = decoded(bytes, bytes.size() + 1), pieces = decoded(bytes, piece);
   if (whole.is_cut || pieces.is_cut) return 0;
   // How the network cuts an answer changes nothing.
   if (whole.wrong != pieces.wrong) std::abort();

@@ -6,6 +6,7 @@
 #include "gateway/http/request_parser.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 // Bytes as a client may send them, in pieces as the network may cut them.
 namespace sandgate::http {
@@ -43,9 +44,9 @@ void read_request(std::string_view bytes, size_t piece) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size < 2) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto [bytes, piece] = sandgate::CutInput(data, size);
   try {
-    sandgate::http::read_request(bytes, size_t{data[0]} + 1);
+    sandgate::http::read_request(bytes, piece);
   } catch (const sandgate::Error&) {
     // Refusing is what these functions are for.
   }

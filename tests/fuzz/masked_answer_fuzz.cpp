@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "local/egress/redactor.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -74,8 +75,8 @@ Masked masked(std::string_view bytes, size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sandgate::egress;
   if (size < 1) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
-  const Masked whole = masked(bytes, bytes.size() + 1), pieces = masked(bytes, size_t{data[0]} + 1);
+  const auto [bytes, piece] = sandgate::CutInput(data, size);
+  const Masked whole = masked(bytes, bytes.size() + 1), pieces = masked(bytes, piece);
   // How the network cuts an answer changes nothing, and nothing is added.
   if (!whole.lost && !pieces.lost && whole.text != pieces.text) std::abort();
   if (whole.text.size() > bytes.size() || pieces.text.size() > bytes.size()) std::abort();

@@ -2,6 +2,7 @@
 #include <cstdlib>
 
 #include "local/egress/http_head.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -23,14 +24,14 @@ void follow_body(std::string_view bytes, size_t piece) {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace sandgate::egress;
   if (size < 1) return 0;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto [bytes, piece] = sandgate::CutInput(data, size);
   (void)looks_like_http(bytes);
   const HeadResult result = parse_request_head(bytes);
   if (result.state == HeadState::complete) {
     if (result.bytes > bytes.size() || !bytes.substr(0, result.bytes).ends_with("\r\n\r\n"))
       std::abort();
-    follow_body(bytes.substr(result.bytes), size_t{data[0]} + 1);
+    follow_body(bytes.substr(result.bytes), piece);
   }
-  follow_body(bytes, size_t{data[0]} + 1);
+  follow_body(bytes, piece);
   return 0;
 }

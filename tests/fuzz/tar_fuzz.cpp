@@ -5,18 +5,18 @@
 
 #include "gateway/core/error.hpp"
 #include "local/agent/tar_reader.hpp"
+#include "tests/fuzz/cut_input.hpp"
 
 using namespace sandgate::agent;
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (size == 0) return 0;
-  const size_t step = data[0] + 1u;
-  const std::string_view bytes(reinterpret_cast<const char*>(data) + 1, size - 1);
+  const auto [bytes, piece] = sandgate::CutInput(data, size);
   TarReader reader;
   uint64_t announced = 0, got = 0;
   try {
-    for (size_t at = 0; at < bytes.size(); at += step) {
-      reader.push(bytes.substr(at, step));
+    for (size_t at = 0; at < bytes.size(); at += piece) {
+      reader.push(bytes.substr(at, piece));
       while (const auto event = reader.next()) {
         if (const auto* entry = std::get_if<TarEntry>(&*event)) {
           announced = entry->size;
