@@ -5,7 +5,6 @@ import base64
 import gzip
 import json
 import os
-import socket
 import sys
 import zlib
 
@@ -13,7 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../faults"]
 
 from upstreams import Handler, Web  # noqa: E402
-from world import World, require_root  # noqa: E402
+from world import World, require_port_443, require_root  # noqa: E402
 
 world = None
 VALUE = "real-value-7f3a91c4d2"
@@ -87,11 +86,7 @@ def test_what_cannot_be_decoded_is_refused():
 
 if __name__ == "__main__":
     require_root()
-    try:
-        socket.create_server(("127.0.0.1", 443)).close()
-    except OSError as failure:
-        print(f"SKIP port 443 of this machine is taken: {failure}")
-        sys.exit(77)
+    require_port_443()
     world = World()
     web = Web(443, world.certificates.contexts["right"], Coding)
     world.run_tests(globals(), lambda: world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE}))

@@ -16,7 +16,7 @@ sys.path[:0] = [HERE, HERE + "/../faults"]
 
 from cases import wait_until  # noqa: E402
 from upstreams import Handler, Web  # noqa: E402
-from world import World, require_root  # noqa: E402
+from world import World, require_port_443, require_root  # noqa: E402
 
 world = web = None
 VALUE = "real-value-7f3a91c4d2"
@@ -385,11 +385,7 @@ def test_roles_and_tenants():
 
 if __name__ == "__main__":
     require_root()
-    try:
-        socket.create_server(("127.0.0.1", 443)).close()
-    except OSError as failure:
-        print(f"SKIP port 443 of this machine is taken: {failure}")
-        sys.exit(77)
+    require_port_443()
     world = World()
     web = Web(443, world.certificates.contexts["right"], Echoing)
     world.run_tests(globals(), lambda: world.client.ok("PUT", "/v1/secrets/TOKEN", {"value": VALUE}))

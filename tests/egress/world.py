@@ -2,6 +2,7 @@
 import base64
 import os
 import shutil
+import socket
 import sys
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -17,6 +18,15 @@ BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
 def require_root():
     if os.geteuid() != 0:
         print("SKIP needs root: the tests start real sandboxes")
+        sys.exit(77)
+
+
+def require_port_443():
+    """For a host whose TLS ends here: secrets go to that port only."""
+    try:
+        socket.create_server(("127.0.0.1", 443)).close()
+    except OSError as failure:
+        print(f"SKIP port 443 of this machine is taken: {failure}")
         sys.exit(77)
 
 
