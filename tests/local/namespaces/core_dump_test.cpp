@@ -164,7 +164,7 @@ TEST_F(CrashSocketTest, ACrashInsideIsSentNowhere) {
   if (kernel_version() < std::pair(6, 16)) GTEST_SKIP() << "this kernel sends crashes to no socket";
   if (const ProbeResult probe = probe_core_dump_sockets();
       probe.detail != "none of sandboxes while a node runs")
-    GTEST_SKIP() << probe.detail;
+    GTEST_SKIP() << "this kernel takes no program that refuses it the socket: " << probe.detail;
   CrashServer server;
   ASSERT_TRUE(server.listens());
   const CorePattern pattern("@" + server.path());
