@@ -150,7 +150,7 @@ void Sandboxes::render(MetricText& out) const {
   out.counter("sandgate_creates_without_price_total", "Creates on a backend without a price.",
               lifecycle.unpriced().creates());
   out.counter("sandgate_losses_total", "Sandboxes whose cost, or a part of it, nobody pays.",
-              lifecycle.losses().booked());
+              lifecycle.parts().losses->booked());
   out.gauge("sandgate_outage_journal_records",
             "Records of ends that wait for the database: that one is asked for, that it is done.",
             outage.records());

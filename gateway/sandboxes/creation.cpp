@@ -8,6 +8,7 @@
 #include "gateway/core/statement.hpp"
 #include "gateway/placement/rank.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"
+#include "gateway/sandboxes/orphans.hpp"
 
 namespace sandgate {
 namespace {
@@ -135,7 +136,8 @@ Task<SandboxRecord> Creation::run() {
     CreateSpec wanted = spec();
     if (optimistic && decision_.attempts.empty())
       speculative_ = try_speculative_insert(wanted, executor);
-    auto placing = place(std::move(open), std::move(wanted), parts_.board, parts_.discard);
+    auto placing =
+        place(std::move(open), std::move(wanted), parts_.board, discarding_at_a_loss(parts_));
     Placement placement = co_await std::move(placing);
     const bool tried = !placement.attempts.empty();
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
@@ -258,8 +260,8 @@ Task<void> Creation::undo(const Placed& placed, const Error& reason) {
   unwanted.sandbox.sandbox_id = record_.id.value;
   // A database that does not answer takes no note of the loss.
   const bool is_silent = reason.code == ErrorCode::unavailable;
-  auto ending =
-      is_silent ? discard_sandbox(std::move(unwanted)) : parts_.discard(std::move(unwanted));
+  auto ending = is_silent ? discard_sandbox(std::move(unwanted))
+                          : discard_at_a_loss(parts_, std::move(unwanted));
   const auto ended = co_await attempt_within(kLateKillTimeout, std::move(ending));
   const auto* error = std::get_if<Error>(&ended);
   // The reaper kills what this does not, and what other attempts may have made.

@@ -37,12 +37,6 @@ Error unknown_sandbox(const SandboxId& id) { return Error::not_found("sandbox", 
 
 }  // namespace
 
-Lifecycle::Lifecycle(Parts parts) : parts_(std::move(parts)), losses_(parts_.prices) {
-  parts_.discard = [this](UnwantedSandbox unwanted) {
-    return discard_at_a_loss(*this, std::move(unwanted));
-  };
-}
-
 Decision Lifecycle::explain(const CreateOrder& order) const {
   const auto set = parts_.deployments.snapshot();
   const auto prices = parts_.prices.snapshot();
@@ -125,7 +119,7 @@ Task<void> Lifecycle::kill_on(DeploymentPtr deployment, SandboxRecord record) {
   const std::string backend_id = record.deployment == deployment->name ? record.backend_id : "";
   if (backend_id.empty()) {
     const auto orphan = co_await deployment->backend->find_by_tag(record.id.value);
-    if (orphan) co_await kill_orphan(*this, deployment, *orphan, parts_.clock.now());
+    if (orphan) co_await kill_orphan(parts_, deployment, *orphan, parts_.clock.now());
     co_return;
   }
   const auto outcome = co_await attempt(deployment->backend->kill(backend_id));
@@ -216,7 +210,7 @@ void Lifecycle::end_row(pqxx::work& tx, const SandboxId& id, std::optional<Time>
   const auto ended = sandbox_rows::set_ended(tx, id);
   if (!ended) return;
   if (gone_at.value_or(parts_.clock.now()) - ended->at >= kEndTolerance)
-    losses_.book_late_end(tx, id, ended->backend_id, gone_at);
+    parts_.losses->book_late_end(tx, id, ended->backend_id, gone_at);
   // No reading can come any more. Last, as budgets are locked after meters.
   if (ended->is_reserved) parts_.spend.release(tx, id, {});
 }

@@ -1,7 +1,6 @@
 #pragma once
 #include <string>
 
-#include "billing/losses.hpp"
 #include "gateway/sandboxes/backend_first_ends.hpp"
 #include "gateway/sandboxes/create_order.hpp"
 #include "gateway/sandboxes/lifecycle_parts.hpp"
@@ -28,7 +27,7 @@ enum class EndResult {
 class Lifecycle {
  public:
   using Parts = LifecycleParts;
-  explicit Lifecycle(Parts parts);
+  explicit Lifecycle(Parts parts) : parts_(std::move(parts)) {}
 
   // Returns the placement decision for the order; creates nothing.
   Decision explain(const CreateOrder& order) const;
@@ -115,8 +114,6 @@ class Lifecycle {
   DeploymentPtr deployment_of(const SandboxRecord& record) const;
 
   const Parts& parts() const { return parts_; }
-  Losses& losses() { return losses_; }
-  const Losses& losses() const { return losses_; }
   const UnpricedLog& unpriced() const { return unpriced_log_; }
 
   TransitionPoller& transitions() { return transitions_; }
@@ -172,7 +169,6 @@ class Lifecycle {
   Task<void> note_loss(SandboxId id, Loss loss);
 
   Parts parts_;
-  Losses losses_;
   RefusalLog refusal_log_;
   UnpricedLog unpriced_log_;
   TransitionPoller transitions_{parts_.cache, parts_.executor};

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "billing/losses.hpp"
 #include "billing/meter.hpp"
 #include "billing/price_books.hpp"
 #include "gateway/core/crypto.hpp"
@@ -36,7 +37,7 @@ struct LifecycleParts {
   std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
       std::make_shared<OptimisticCreateLimiter>();
   std::shared_ptr<CreateQueue> create_queue = std::make_shared<CreateQueue>();
-  DiscardSandbox discard;  // set by Lifecycle: see discard_at_a_loss()
+  std::shared_ptr<Losses> losses = std::make_shared<Losses>(prices);
 };
 
 }  // namespace sandgate

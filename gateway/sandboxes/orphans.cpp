@@ -5,6 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
+#include "gateway/sandboxes/store.hpp"
 
 namespace sandgate {
 namespace {
@@ -70,31 +71,31 @@ bool costs_us(const Deployment& deployment) {
   return !deployment.tenant && deployment.descriptor.machine.empty();
 }
 
-Task<void> book_end(Lifecycle& lifecycle, DeploymentPtr deployment, std::string backend_id) {
-  auto write = [&lifecycle, deployment, backend_id](pqxx::work& tx) {
-    lifecycle.losses().end(tx, deployment->name, owner_of(*deployment), backend_id);
+Task<void> book_end(const LifecycleParts& parts, DeploymentPtr deployment, std::string backend_id) {
+  auto write = [&parts, deployment, backend_id](pqxx::work& tx) {
+    parts.losses->end(tx, deployment->name, owner_of(*deployment), backend_id);
   };
-  co_await lifecycle.parts().database.run(std::move(write));
+  co_await parts.database.run(std::move(write));
 }
 
 }  // namespace
 
-Task<void> kill_orphan(Lifecycle& lifecycle, DeploymentPtr deployment, BackendSandbox orphan,
+Task<void> kill_orphan(const LifecycleParts& parts, DeploymentPtr deployment, BackendSandbox orphan,
                        Time seen) {
   log::warn("an orphan is killed",
             {{"sandbox", orphan.sandbox_id}, {"deployment", deployment->name}});
   auto note = [deployment, orphan, seen](pqxx::work& tx) {
     Losses::record_orphan(tx, orphan_of(tx, *deployment, orphan, seen));
   };
-  co_await lifecycle.parts().database.run(std::move(note));
+  co_await parts.database.run(std::move(note));
   auto killing = deployment->backend->kill(orphan.backend_id);
   const auto outcome = co_await attempt(std::move(killing));
   const auto* error = std::get_if<Error>(&outcome);
   if (error && error->code != ErrorCode::not_found) throw *error;
-  co_await book_end(lifecycle, deployment, orphan.backend_id);
+  co_await book_end(parts, deployment, orphan.backend_id);
 }
 
-Task<void> discard_at_a_loss(Lifecycle& lifecycle, UnwantedSandbox unwanted) {
+Task<void> discard_at_a_loss(const LifecycleParts& parts, UnwantedSandbox unwanted) {
   const DeploymentPtr deployment = unwanted.deployment;
   if (!costs_us(*deployment)) {
     co_await discard_sandbox(std::move(unwanted));
@@ -102,33 +103,38 @@ Task<void> discard_at_a_loss(Lifecycle& lifecycle, UnwantedSandbox unwanted) {
   }
   const bool is_anothers = co_await is_of_another_create(unwanted);
   if (is_anothers) co_return;
-  const Time now = lifecycle.parts().clock.now();
+  const Time now = parts.clock.now();
   auto note = [orphan = orphan_of(unwanted, now)](pqxx::work& tx) {
     Losses::record_orphan(tx, orphan);
   };
-  auto noting = lifecycle.parts().database.run(std::move(note));
+  auto noting = parts.database.run(std::move(note));
   const auto noted = co_await attempt(std::move(noting));
   co_await deployment->backend->kill(unwanted.sandbox.backend_id);
   if (std::holds_alternative<Error>(noted))
     log::warn("the cost of a sandbox that was not kept is not booked",
               {{"sandbox", unwanted.sandbox.sandbox_id}, {"deployment", deployment->name}});
   else
-    co_await book_end(lifecycle, deployment, unwanted.sandbox.backend_id);
+    co_await book_end(parts, deployment, unwanted.sandbox.backend_id);
 }
 
-Task<void> book_ended_orphans(Lifecycle& lifecycle, DeploymentPtr deployment,
+DiscardSandbox discarding_at_a_loss(const LifecycleParts& parts) {
+  return
+      [&parts](UnwantedSandbox unwanted) { return discard_at_a_loss(parts, std::move(unwanted)); };
+}
+
+Task<void> book_ended_orphans(const LifecycleParts& parts, DeploymentPtr deployment,
                               std::set<std::string> listed) {
   auto read = [deployment](pqxx::work& tx) {
     return Losses::open(tx, deployment->name, owner_of(*deployment));
   };
-  const auto open = co_await lifecycle.parts().database.run(std::move(read));
+  const auto open = co_await parts.database.run(std::move(read));
   for (const std::string& backend_id : open) {
     if (listed.contains(backend_id)) continue;
     auto finding = deployment->backend->find(backend_id);
     const auto outcome = co_await attempt(std::move(finding));
     const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
     if (!found || (*found && (*found)->state != BackendState::gone)) continue;
-    co_await book_end(lifecycle, deployment, backend_id);
+    co_await book_end(parts, deployment, backend_id);
   }
 }
 

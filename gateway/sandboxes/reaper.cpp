@@ -183,7 +183,7 @@ Task<bool> Reaper::resolve_attempt(sandbox_rows::OpenAttempt open) {
   const bool in_use = record && !is_ended(record->state) &&
                       is_placed_as(*record, deployment->provider, found->backend_id);
   if (in_use) co_return open.last_look;
-  co_await kill_orphan(lifecycle_, deployment, *found, parts_.clock.now());
+  co_await kill_orphan(parts_, deployment, *found, parts_.clock.now());
   co_return true;
 }
 

@@ -166,13 +166,13 @@ Task<size_t> Reconciler::kill_orphans(DeploymentPtr deployment,
     // A sandbox that ended by itself leaves a remainder, which costs nothing.
     auto killing = one.state == BackendState::gone
                        ? deployment->backend->kill(one.backend_id)
-                       : kill_orphan(lifecycle_, deployment, one, first_seen);
+                       : kill_orphan(lifecycle_.parts(), deployment, one, first_seen);
     const auto outcome = co_await attempt(std::move(killing));
     if (!std::holds_alternative<Error>(outcome)) ++killed;
   }
   first_seen_[deployment->key()] = std::move(now);
   std::set<std::string> there = present_among(listed);
-  co_await book_ended_orphans(lifecycle_, deployment, std::move(there));
+  co_await book_ended_orphans(lifecycle_.parts(), deployment, std::move(there));
   co_return killed;
 }
 

@@ -5,6 +5,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/orphans.hpp"
 
 namespace sandgate {
 namespace {
@@ -76,7 +77,7 @@ Task<void> Shadowing::place_run(Run& run) {
   spec.installation = parts_.installation->id();
   spec.forwarding_path = run.order.passed;
   const auto asked_at = std::chrono::steady_clock::now();
-  auto placing = place(run.decision, std::move(spec), parts_.board, parts_.discard);
+  auto placing = place(run.decision, std::move(spec), parts_.board, discarding_at_a_loss(parts_));
   const Placement placement = co_await std::move(placing);
   run.decision.attempts = placement.attempts;
   run.outcome = placement.placed ? "created" : "failed";
@@ -85,7 +86,7 @@ Task<void> Shadowing::place_run(Run& run) {
                            run.order.request.profile.resources, asked_at};
   unwanted.sandbox.sandbox_id = run.id.value;
   run.decision.chosen = unwanted.deployment->name;
-  auto ending = parts_.discard(unwanted);
+  auto ending = discard_at_a_loss(parts_, unwanted);
   const auto ended = co_await attempt_within(kShadowKillTimeout, std::move(ending));
   if (std::holds_alternative<Error>(ended))
     log::warn("a shadow's sandbox was not killed at once",
