@@ -4,6 +4,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/end_booking.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 
 namespace sandgate {
@@ -39,7 +40,7 @@ Task<size_t> BudgetEnforcer::begin_with_database() {
   const size_t count = halts.size();
   auto begin_one = [this](Halt halt) -> Task<void> {
     if (halt.action == OnExceeded::kill)
-      co_await end_charge(std::move(halt));
+      co_await begin_kill(std::move(halt));
     else
       post(halt.tenant, halt.sandbox, [this, halt] { return stop(halt); });
   };
@@ -62,11 +63,11 @@ void BudgetEnforcer::post(const TenantId& tenant, const SandboxId& id,
 }
 
 // However long the backends take for the others in its queue, it is charged no longer.
-Task<void> BudgetEnforcer::end_charge(Halt halt) {
+Task<void> BudgetEnforcer::begin_kill(Halt halt) {
   if (parts_.outage && parts_.outage->has(halt.sandbox)) co_return;
   auto work = [this, id = halt.sandbox](pqxx::work& tx) {
     auto stopping = sandbox_rows::set_stopping(tx, id, {.reason = std::string(kBudget)});
-    if (stopping) lifecycle_.end_charge(tx, id);
+    if (stopping) end_charge(parts_, tx, id);
     return stopping;
   };
   auto writing = parts_.database.run(std::move(work));

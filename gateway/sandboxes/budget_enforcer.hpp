@@ -50,7 +50,7 @@ class BudgetEnforcer {
   size_t begin_without_database();
   Task<void> end(BudgetDeadline deadline, Deadlines known, Time asked);
   // Ends the charge of one to kill, and the sandbox in the background.
-  Task<void> end_charge(Halt halt);
+  Task<void> begin_kill(Halt halt);
   void post(const TenantId& tenant, const SandboxId& id, std::function<Task<void>()> work);
   Task<void> stop(Halt halt);  // pauses, or kills what cannot be paused
   // Pauses the sandbox unless that is under way or up to another gateway. False: it has to be

@@ -2,6 +2,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/lost_sandbox.hpp"
 
 namespace sandgate {
 
@@ -21,7 +22,7 @@ Task<std::vector<MachineMonitor::Heartbeat>> MachineMonitor::exchange_heartbeats
       others.push_back({row[0].as<std::string>(), from_micros(row[1].as<int64_t>())});
     return others;
   };
-  auto working = lifecycle_.parts().database.run(std::move(work));
+  auto working = parts_.database.run(std::move(work));
   co_return co_await std::move(working);
 }
 
@@ -53,7 +54,7 @@ Task<size_t> MachineMonitor::step() {
 }
 
 Task<size_t> MachineMonitor::end_all_on(Heartbeat last) {
-  Database& database = lifecycle_.parts().database;
+  Database& database = parts_.database;
   auto read = [machine = last.machine](pqxx::work& tx) {
     return sandbox_rows::on_machine(tx, machine);
   };
@@ -64,7 +65,7 @@ Task<size_t> MachineMonitor::end_all_on(Heartbeat last) {
                                                                {"sandboxes", ids.size()}});
   size_t ended = 0;
   for (const SandboxId& id : ids) {
-    auto ending = lifecycle_.note_lost_machine(id, last.seen);
+    auto ending = note_lost_with_machine(parts_, id, last.seen);
     const auto outcome = co_await attempt(std::move(ending));
     if (const Error* error = std::get_if<Error>(&outcome))
       log::warn("the loss of a sandbox was not written",

@@ -21,7 +21,7 @@ class MachineMonitor {
     std::chrono::milliseconds gap{60'000};
   };
   MachineMonitor(Lifecycle& lifecycle, Options options)
-      : lifecycle_(lifecycle), options_(std::move(options)) {}
+      : parts_(lifecycle.parts()), options_(std::move(options)) {}
 
   // To be repeated every few seconds, one call at a time. Returns how many sandboxes it ended.
   Task<size_t> step();
@@ -43,7 +43,7 @@ class MachineMonitor {
   // Returns how many it ended. Forgets the machine once none is left.
   Task<size_t> end_all_on(Heartbeat last);
 
-  Lifecycle& lifecycle_;
+  const Lifecycle::Parts& parts_;  // the lifecycle's
   const Options options_;
   std::map<std::string, Silence> silences_;
   Instant last_step_{};

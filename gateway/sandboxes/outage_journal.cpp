@@ -2,6 +2,7 @@
 
 #include "gateway/core/json_text.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/sandboxes/end_booking.hpp"
 #include "gateway/sandboxes/failure_limiter.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
@@ -88,8 +89,8 @@ void apply(pqxx::work& tx, Lifecycle& lifecycle, const EndIntention& intention) 
                                 .failure = intention.failure,
                                 .lease = std::chrono::milliseconds(0)};
   if (sandbox_rows::set_stopping(tx, intention.sandbox, stop))
-    lifecycle.end_charge(tx, intention.sandbox, intention.at, intention.counters);
-  if (intention.gone_at) lifecycle.end_row(tx, intention.sandbox, intention.gone_at);
+    end_charge(lifecycle.parts(), tx, intention.sandbox, intention.at, intention.counters);
+  if (intention.gone_at) end_row(lifecycle.parts(), tx, intention.sandbox, intention.gone_at);
 }
 
 // The right to replay, held by one caller at a time; released on destruction.

@@ -3,6 +3,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/end_booking.hpp"
 #include "gateway/sandboxes/failure_limiter.hpp"
 #include "gateway/sandboxes/idleness.hpp"
 #include "gateway/sandboxes/orphans.hpp"
@@ -64,7 +65,7 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
       return std::optional<SandboxRecord>();
     if (is_for_idleness(ending.stop) && is_used_here(due)) return std::optional<SandboxRecord>();
     auto taken = sandbox_rows::stop_if(tx, due.id, ending.condition, ending.stop, options_.ahead);
-    if (taken) lifecycle_.end_charge(tx, due.id, due_at(tx, *taken, ending.stop.reason));
+    if (taken) end_charge(parts_, tx, due.id, due_at(tx, *taken, ending.stop.reason));
     return taken;
   };
   auto working = parts_.database.run(std::move(work));

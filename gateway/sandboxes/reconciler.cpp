@@ -5,6 +5,7 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/sandboxes/backend_end.hpp"
 #include "gateway/sandboxes/orphans.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/state_alignment.hpp"
@@ -123,8 +124,9 @@ Task<bool> Reconciler::note_if_gone(DeploymentPtr deployment, SandboxRecord reco
   const auto outcome = co_await attempt(std::move(finding));
   const auto* found = std::get_if<std::optional<BackendSandbox>>(&outcome);
   if (!found || (*found && (*found)->state != BackendState::gone)) co_return false;
-  const auto end = *found ? lifecycle_.end_told_by(**found, record) : std::nullopt;
-  if (end && !end->is_loss) {
+  const auto end =
+      *found ? end_told_by(**found, record, lifecycle_.parts().clock.now()) : std::nullopt;
+  if (end && !end->is_lost) {
     co_await lifecycle_.write_end(record, end->counted.sampled_at, end->counted, nullptr,
                                   end->reason);
     co_return false;

@@ -31,6 +31,8 @@ struct SandboxFailure {
   std::string detail;
 };
 
+inline constexpr std::string_view kKilled = "killed";  // the ended_reason of an end by a call
+
 // One sandbox as the registry stores it.
 struct SandboxRecord {
   SandboxId id;
