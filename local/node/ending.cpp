@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "gateway/core/log.hpp"
-#include "local/egress/byte_count.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/node/kill.hpp"
@@ -132,7 +131,7 @@ SandboxMetrics Supervisor::last_usage(const JournalRecord& record, Time end) {
   SandboxMetrics counted;
   counted.cpu_micros = cgroups_->cpu_micros(record.cgroups);
   if (counted.cpu_micros < 0) throw StepError("read processor time", EMFILE);
-  counted.egress_bytes = egress::read_byte_count(byte_count_of(record.id));
+  counted.egress_bytes = egress_.sent_bytes(record.id);
   counted.sampled_at = end;
   return counted;
 }

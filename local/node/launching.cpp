@@ -137,7 +137,7 @@ JournalRecord Supervisor::launch(const SandboxRequest& request, const OpenImage&
   try {
     journal_.write(live->record);
     start(*live, request, image, owner);
-    attach_egress(*live);
+    egress_.attach(*live);
     journal_.write(live->record);
     watcher_.add(request.id, live->pidfd.get());
     return live->record;

@@ -41,7 +41,7 @@ LivePtr Supervisor::adopt(const JournalRecord& record) {
   if (record.state != RecordState::running) return nullptr;
   Fd pidfd = open_first_process(record);
   if (!pidfd) return nullptr;
-  restore_pause(record);
+  freezer_.restore(record);
   auto live = std::make_shared<LiveSandbox>();
   live->record = record;
   live->pidfd = std::move(pidfd);
@@ -141,7 +141,7 @@ void Supervisor::run_self_test() {
   for (DiskKind disk : {DiskKind::loop, DiskKind::memory}) {
     const auto failure = try_disk(disk, empty);
     if (!failure) return;
-    const bool lacks_now = is_lack_of_resources(*failure) || space_.is_below_floor();
+    const bool lacks_now = is_lack_of_resources(*failure) || disk_floor_.is_undercut();
     log::warn("trial sandbox failed",
               {{"step", failure->what()}, {"error", std::strerror(failure->number)}});
     if (lacks_now) return;
@@ -161,8 +161,7 @@ void Supervisor::recover() {
     else
       left.push_back(std::move(record));
   }
-  reattaching_ = std::jthread(
-      [this, adopted](const std::stop_token& stop) { reattach_all_egress(adopted, stop); });
+  egress_.begin_reattaching(adopted);
   for (const JournalRecord& record : left) {
     record_missed_death(record);
     remove_leftovers(record);

@@ -28,6 +28,10 @@ Error snapshot_error(const std::string& id, const StepError& failure) {
 
 }  // namespace
 
+void Supervisor::require_space() const {
+  if (capabilities_.disk == DiskKind::loop) disk_floor_.require_space();
+}
+
 StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& snapshot_id,
                                     bool lasting) {
   if (!is_safe_name(snapshot_id)) throw Error::invalid("/snapshot", "is not a snapshot's id");
@@ -58,10 +62,10 @@ StoredSnapshot Supervisor::snapshot(const std::string& id, const std::string& sn
     Fd disk = disks_.open_image(id);
     flush_disk(*live);  // flush most data while the sandbox runs, to keep the standstill short
     ThawGuard frozen(*live);
-    wait_until_frozen(*live);
+    freezer_.wait_until_frozen(*live, [&] { disk_floor_.check_copy(live->ending); });
     flush_disk(*live);
     return snapshots_.add(
-        std::move(wanted), disk.get(), lasting, [&] { check_copy(live->ending); },
+        std::move(wanted), disk.get(), lasting, [&] { disk_floor_.check_copy(live->ending); },
         [&] { frozen.end(); });
   } catch (const StepError& failure) {
     throw snapshot_error(id, failure);
@@ -102,7 +106,7 @@ Fd Supervisor::make_disk(const SandboxRequest& request, uint64_t bytes,
   } else {
     const OpenSnapshot original = snapshots_.open(request.snapshot);
     copy_disk(original.image.get(), image.get(), static_cast<off_t>(bytes),
-              [&] { check_copy(stop); });
+              [&] { disk_floor_.check_copy(stop); });
   }
   update_size(loop);
   return mount_disk(loop);

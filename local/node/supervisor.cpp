@@ -5,7 +5,6 @@
 #include <set>
 
 #include "local/agent/spawn.hpp"
-#include "local/egress/byte_count.hpp"
 
 namespace sandgate {
 namespace {
@@ -36,25 +35,26 @@ bool has_waiting_child(const JournalRecord& record) {
 Supervisor::Supervisor(NodeSettings settings, std::function<void(std::function<void()>)> post)
     : settings_(std::move(settings)),
       post_(std::move(post)),
-      space_(settings_.data_dir, settings_.disk_floor_mib),
       images_(images_dir(settings_)),
       disks_(disks_dir(settings_)),
       snapshots_(snapshots_dir(settings_)),
       journal_(sandboxes_dir(settings_)),
       table_(journal_),
+      freezer_(table_),
+      disk_floor_({settings_.data_dir, settings_.disk_floor_mib}, table_, post_),
       final_usage_(final_usage_dir(settings_)),
       cgroups_(open_cgroup_tree("sandgate-" + settings_.name, disk_speed(settings_))),
       seccomp_(compile_seccomp()),
       launcher_(agent_binary(settings_)),
       ranges_(settings_.id_base, settings_.id_ranges - 1),  // the last is the egress process's
-      egress_(settings_),
+      egress_(settings_, table_, journal_),
       capabilities_(machine_capabilities(settings_, cgroups_->support())),
       pool_(settings_.warm_sandboxes, settings_.warm_floor),
       watcher_([this](const std::string& id) { on_exit(id); },
                [this] {
                  end_expired();
                  end_unread();
-                 watch_space();
+                 disk_floor_.watch();
                  disks_.drop_unused();
                  final_usage_.write_owed();
                }) {
@@ -88,7 +88,7 @@ SandboxMetrics Supervisor::metrics(const std::string& id) {
   metrics.memory_used_bytes = usage.memory_bytes;
   metrics.memory_limit_bytes = record->resources.memory_mib << 20;
   metrics.disk_used_bytes = disk_used(*record);
-  metrics.egress_bytes = egress::read_byte_count(byte_count_of(id));
+  metrics.egress_bytes = egress_.sent_bytes(id);
   metrics.processes = usage.processes - (has_waiting_child(*record) ? 1 : 0);
   metrics.sampled_at = clock_.now();
   // What is removed meanwhile reads as 0, which would be taken for counters that began anew.

@@ -17,13 +17,14 @@
 #include "local/node/cpu_debt_watch.hpp"
 #include "local/node/deferred_cleanup.hpp"
 #include "local/node/descriptor_watch.hpp"
-#include "local/node/disk_space.hpp"
-#include "local/node/egress_supervisor.hpp"
+#include "local/node/disk_floor.hpp"
+#include "local/node/egress_attachment.hpp"
 #include "local/node/final_usage_log.hpp"
 #include "local/node/id_ranges.hpp"
 #include "local/node/journal.hpp"
 #include "local/node/machine_capabilities.hpp"
 #include "local/node/pool_refiller.hpp"
+#include "local/node/sandbox_freezer.hpp"
 #include "local/node/sandbox_request.hpp"
 #include "local/node/sandbox_table.hpp"
 #include "local/node/settings.hpp"
@@ -72,23 +73,15 @@ class Supervisor {
   // The sandbox's time ends `ttl` after this call. Throws Error: not_found, invalid (not positive,
   // or above kLongestTtl).
   void extend(const std::string& id, std::chrono::seconds ttl);
-  // Changes the policy of a running sandbox. Throws Error: timeout when it is to be called again
-  // (the egress process has not confirmed the policy yet, or the sandbox is busy); not_found,
-  // conflict, as pause() does, unsupported, unavailable, and StepError: the former policy stays.
-  void set_network(const std::string& id, const NetworkPolicy& network);
+  EgressAttachment& egress() { return egress_; }
+  SandboxFreezer& freezer() { return freezer_; }
 
-  // Freezes all processes; memory is kept. Does nothing if the sandbox is paused. Throws Error:
-  // not_found, unsupported, timeout (to be called again: a process is not frozen yet, or the
-  // sandbox is busy), conflict (a process was not frozen for 5 s and all run on, or the disk is
-  // being copied, or the sandbox ends).
-  void pause(const std::string& id);
-  void resume(const std::string& id);  // throws Error(not_found, timeout, conflict), likewise
   // Copies the sandbox's disk while its processes are frozen. Idempotent: a repeated snapshot id
   // returns the existing snapshot. `lasting` as in SnapshotStore::add(). Throws Error: invalid,
   // not_found, conflict, unsupported, no_capacity, internal.
   StoredSnapshot snapshot(const std::string& id, const std::string& snapshot_id, bool lasting);
   SnapshotStore& snapshots() { return snapshots_; }
-  void stop_copies() { stopping_ = true; }  // of disks, also those under way, before the node ends
+  void stop_copies() { disk_floor_.stop_copies(); }
 
   ImageStore& images() { return images_; }
   bool image_in_use(const std::string& name) const;
@@ -164,18 +157,8 @@ class Supervisor {
   void remove_leftovers(const JournalRecord& record);
   void remove_orphans();
 
-  // Freezing (pausing.cpp).
-  void note_paused(LiveSandbox& live, bool paused);
-  // Begins to freeze it, and returns whether it is frozen after `timeout`. Throws
-  // Error(unsupported).
-  bool try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) const;
-  // For a copy: returns when it is frozen. Throws Error(conflict, unsupported), and StepError when
-  // the copy must stop.
-  void wait_until_frozen(const LiveSandbox& live) const;
-  void undo_pause(LiveSandbox& live);  // takes a pause back
-  void restore_pause(const JournalRecord& record) const;
-
   // Disks and snapshots (snapshots.cpp).
+  void require_space() const;  // as DiskFloor's, if sandboxes have their disks there
   // Opens the request's image, or its snapshot's. Throws Error: not_found (image or snapshot),
   // conflict, invalid.
   OpenImage open_image(const SandboxRequest& request) const;
@@ -184,25 +167,8 @@ class Supervisor {
   // Used bytes as df inside shows them: without deleted files, whose blocks the image still holds.
   int64_t disk_used(const JournalRecord& record) const;
 
-  // Free space of the host's disk below all images (full_disk.cpp).
-  // Throws Error(no_capacity) below the floor.
-  void require_space() const;
-  // Called between the pieces of a copy: throws StepError when the copy must stop.
-  void check_copy(const std::atomic<bool>& stop) const;
-  void watch_space();
-  void flush_all() const;
-
-  // Egress (egress_attachment.cpp).
-  void attach_egress(const LiveSandbox& live);
-  void reattach_all_egress(std::vector<LivePtr> adopted, const std::stop_token& stop);
-  bool reattach_egress(LiveSandbox& live, bool tells);  // tells: logs why it is to be retried
-  std::string byte_count_of(const std::string& id) const;
-
   const NodeSettings settings_;
   const std::function<void(std::function<void()>)> post_;
-  const DiskSpace space_;
-  std::atomic<bool> scarce_{false};  // space_.is_scarce() at the watcher's last tick
-  std::atomic<bool> stopping_{false};  // no disk may be copied any more
   SystemClock clock_;
   UptimeClock uptime_;
   ImageStore images_;
@@ -210,12 +176,14 @@ class Supervisor {
   SnapshotStore snapshots_;
   Journal journal_;
   SandboxTable table_;
+  SandboxFreezer freezer_;
+  DiskFloor disk_floor_;
   FinalUsageLog final_usage_;
   OwnedCgroupTree cgroups_;
   SeccompPrograms seccomp_;
   Launcher launcher_;
   IdRanges ranges_;
-  EgressSupervisor egress_;
+  EgressAttachment egress_;
   Capabilities capabilities_;
   WarmPool pool_;
   DeferredCleanup cleanup_;
@@ -227,7 +195,6 @@ class Supervisor {
   std::optional<SocketWatch> socket_watch_;
   std::optional<DescriptorWatch> descriptor_watch_;
   std::optional<CpuDebtWatch> cpu_debt_watch_;
-  std::jthread reattaching_;  // runs reattach_all_egress()
 };
 
 }  // namespace sandgate

@@ -69,12 +69,12 @@ Json extend(const VerbCall& call) {
 }
 
 Json pause(const VerbCall& call) {
-  call.supervisor.pause(call.id());
+  call.supervisor.freezer().pause(call.id());
   return kDone;
 }
 
 Json resume(const VerbCall& call) {
-  call.supervisor.resume(call.id());
+  call.supervisor.freezer().resume(call.id());
   return kDone;
 }
 
@@ -87,7 +87,8 @@ Json network(const VerbCall& call) {
 
 Json set_network(const VerbCall& call) {
   const std::string id = call.id();
-  call.supervisor.set_network(id, valid_network_from(call.params.value("network", Json())));
+  call.supervisor.egress().set_network(id,
+                                       valid_network_from(call.params.value("network", Json())));
   return kDone;
 }
 

@@ -48,7 +48,7 @@ std::optional<JournalRecord> Supervisor::assign(const LivePtr& warm, const Sandb
   }
   try {
     rename(warm, request);
-    attach_egress(*warm);
+    egress_.attach(*warm);
     watcher_.add(request.id, warm->pidfd.get());
     return warm->record;
   } catch (...) {

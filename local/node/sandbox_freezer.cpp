@@ -1,9 +1,10 @@
+#include "local/node/sandbox_freezer.hpp"
+
 #include <cstring>
 
 #include "gateway/core/log.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
-#include "local/node/supervisor.hpp"
 #include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
@@ -19,16 +20,8 @@ Error not_frozen(ErrorCode code) {
   return Error(code, "a process of the sandbox cannot be stopped now");
 }
 
-}  // namespace
-
-void Supervisor::note_paused(LiveSandbox& live, bool paused) {
-  table_.update(live, [&](JournalRecord& record) {
-    record.paused = paused;
-    record.paused_at = paused ? uptime_.now() : Time();
-  });
-}
-
-bool Supervisor::try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) const {
+// Begins to freeze it, and returns whether it is frozen after `timeout`. Throws Error(unsupported).
+bool try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) {
   try {
     return freeze(record.cgroups, timeout);
   } catch (const StepError& failure) {
@@ -39,16 +32,26 @@ bool Supervisor::try_freeze(const JournalRecord& record, std::chrono::millisecon
   }
 }
 
+}  // namespace
+
+void SandboxFreezer::note_paused(LiveSandbox& live, bool paused) {
+  table_.update(live, [&](JournalRecord& record) {
+    record.paused = paused;
+    record.paused_at = paused ? uptime_.now() : Time();
+  });
+}
+
 // Also what is paused, because a node that adopts it does not wait until it is frozen.
-void Supervisor::wait_until_frozen(const LiveSandbox& live) const {
+void SandboxFreezer::wait_until_frozen(const LiveSandbox& live,
+                                       const std::function<void()>& check) const {
   const auto limit = Steady::now() + kFreezeTimeout;
   while (!try_freeze(live.record, kUsualFreeze)) {
-    check_copy(live.ending);
+    check();
     if (Steady::now() > limit) throw not_frozen(ErrorCode::conflict);
   }
 }
 
-void Supervisor::undo_pause(LiveSandbox& live) {
+void SandboxFreezer::undo_pause(LiveSandbox& live) {
   live.freezing_until.reset();
   const Time since = live.record.paused_at;
   note_paused(live, false);
@@ -57,7 +60,7 @@ void Supervisor::undo_pause(LiveSandbox& live) {
 
 // The journal and find() say paused from the first call on, so that a supervisor which adopts the
 // sandbox goes on with it.
-void Supervisor::pause(const std::string& id) {
+void SandboxFreezer::pause(const std::string& id) {
   LivePtr live = table_.get(id);
   const auto busy = lock_sandbox(*live);
   table_.check_alive(*live);
@@ -78,16 +81,14 @@ void Supervisor::pause(const std::string& id) {
   }
 }
 
-void Supervisor::resume(const std::string& id) {
+void SandboxFreezer::resume(const std::string& id) {
   LivePtr live = table_.get(id);
   const auto busy = lock_sandbox(*live);
   table_.check_alive(*live);
   if (live->record.paused) undo_pause(*live);
 }
 
-// On adoption, begins to freeze or thaws the sandbox according to the journal: a pause, resume or
-// snapshot may have been interrupted.
-void Supervisor::restore_pause(const JournalRecord& record) const {
+void SandboxFreezer::restore(const JournalRecord& record) const {
   if (!record.paused) return thaw(record.cgroups);
   try {
     try_freeze(record, kAdoptedFreeze);

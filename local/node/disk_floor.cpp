@@ -1,4 +1,5 @@
-// How a supervisor keeps acknowledged data from being lost when the host's disk fills up.
+#include "local/node/disk_floor.hpp"
+
 #include <unistd.h>
 
 #include <cstring>
@@ -6,27 +7,25 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/disk_flush.hpp"
-#include "local/node/supervisor.hpp"
 
 namespace sandgate {
 
-void Supervisor::require_space() const {
+void DiskFloor::require_space() const {
   const auto seen = space_.status();
-  if (capabilities_.disk != DiskKind::loop || !seen || seen->free_bytes >= seen->floor_bytes)
-    return;
+  if (!seen || seen->free_bytes >= seen->floor_bytes) return;
   throw Error(ErrorCode::no_capacity,
               "the disk of this machine is full: " + std::to_string(seen->free_bytes >> 20) +
                   " MiB are free, and " + std::to_string(seen->floor_bytes >> 20) + " stay so");
 }
 
-void Supervisor::check_copy(const std::atomic<bool>& stop) const {
+void DiskFloor::check_copy(const std::atomic<bool>& stop) const {
   if (stop || stopping_) throw StepError("copy disk", ECANCELED);
   if (space_.is_below_floor()) throw StepError("copy disk", ENOSPC);
 }
 
 // While space is scarce, uploads are synced before they are acknowledged. When it becomes scarce,
 // the data acknowledged before is flushed while there still is space.
-void Supervisor::watch_space() {
+void DiskFloor::watch() {
   const bool scarce = space_.is_scarce();
   if (scarce && !scarce_.exchange(true)) {
     log::warn("the disk of sandboxes is filling up");
@@ -35,8 +34,8 @@ void Supervisor::watch_space() {
   if (!scarce) scarce_ = false;
 }
 
-void Supervisor::flush_all() const {
-  for (const JournalRecord& record : list()) {
+void DiskFloor::flush_all() const {
+  for (const JournalRecord& record : table_.list()) {
     const Fd root = open_root(record);
     if (root && syncfs(root.get()) != 0)
       log::warn("a sandbox's disk is not flushed",
