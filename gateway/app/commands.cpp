@@ -13,8 +13,8 @@
 #include "gateway/app/settings_flags.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
+#include "gateway/supervisor/child.hpp"
 #include "gateway/supervisor/process_hardening.hpp"
-#include "gateway/supervisor/process_supervisor.hpp"
 #include "local/egress/egress.hpp"
 #include "local/node/node.hpp"
 
@@ -44,7 +44,7 @@ int run_child(const std::function<int(const Config&)>& body) {
     return body(config);
   } catch (const Error& error) {
     report_start_failure(error.what());
-    return ProcessSupervisor::kCannotStart;
+    return kCannotStart;
   }
 }
 

@@ -7,7 +7,7 @@
 #include "gateway/app/settings_descriptor.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
-#include "gateway/supervisor/process_supervisor.hpp"
+#include "gateway/supervisor/child.hpp"
 
 namespace sandgate {
 namespace {
@@ -149,7 +149,7 @@ void Gateway::run() {
   } catch (const Error& error) {
     // No orderly teardown here, as at the end of this function.
     report_start_failure(error.what());
-    std::_Exit(ProcessSupervisor::kCannotStart);
+    std::_Exit(kCannotStart);
   }
   int number = 0;
   while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();

@@ -16,7 +16,7 @@ class Gateway {
   // Listens, waits for the database, migrates it, loads the caches and serves until SIGTERM or
   // SIGINT. SIGHUP reloads certificates, cached tables and the settings renewed by the supervisor.
   // Blocks these signals, so call it before other threads exist. Ends the process with exit code 0
-  // after a stop, or ProcessSupervisor::kCannotStart if it cannot start.
+  // after a stop, or kCannotStart if it cannot start.
   [[noreturn]] void run();
 
  private:

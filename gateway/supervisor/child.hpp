@@ -14,6 +14,8 @@ namespace sandgate {
 // writes settings (JSON); the child reads them and empties the file. Then the supervisor may write
 // new ones, or the child the reason why it cannot start (exit_reason).
 constexpr int kSettingsDescriptor = 3;
+// The exit code of a child that cannot start, as with a bad setting or a port in use.
+constexpr int kCannotStart = 2;
 
 // Describes a process that the supervisor keeps running.
 struct ChildSpec {
