@@ -4,11 +4,14 @@
 #include <thread>
 
 #include "gateway/core/auto_reset_event.hpp"
+#include "gateway/core/bounded_map.hpp"
 
 namespace sandgate {
 namespace {
 
 using Addresses = AsyncResolver::Addresses;
+
+constexpr size_t kKeptAnswers = 4096;
 
 // The registrable domain, approximated by the last two labels.
 std::string domain_of(const std::string& host) {
@@ -25,6 +28,11 @@ struct Question {
   Addresses answer;
 };
 
+struct KeptAnswer {
+  Addresses addresses;
+  std::chrono::steady_clock::time_point until;
+};
+
 }  // namespace
 
 // Shared by the object and its threads, which may outlive it.
@@ -33,8 +41,32 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
 
   bool has_room(const Question& question) const {
     const auto of_domain = domains.find(question.domain);
-    return at_once < limits.at_once && (question.trusted || of_tenants < limits.for_tenants) &&
-           (of_domain == domains.end() || of_domain->second < limits.of_one_domain);
+    const size_t held = of_domain == domains.end() ? 0 : of_domain->second;
+    return at_once < limits.at_once && held < limits.of_one_domain &&
+           (question.trusted || held + of_tenants < limits.for_tenants);
+  }
+
+  bool may_wait(const Question& question) const {
+    const auto held = std::count_if(waiting.begin(), waiting.end(), [&](const auto& one) {
+      return one->domain == question.domain;
+    });
+    return static_cast<size_t>(held) + waiting.size() < limits.waiting;
+  }
+
+  void keep(const std::string& host, const Addresses& answer) {
+    if (answer.empty()) return;
+    const auto until = std::chrono::steady_clock::now() + limits.keep;
+    kept.with(
+        host, [] { return KeptAnswer(); },
+        [&](KeptAnswer& one) {
+          one = KeptAnswer{answer, until};
+        });
+  }
+
+  std::optional<Addresses> kept_answer(const std::string& host) {
+    auto found = kept.find(host);
+    if (!found || found->until <= std::chrono::steady_clock::now()) return std::nullopt;
+    return std::move(found->addresses);
   }
 
   // Call with the mutex held; add, leave and work take it themselves.
@@ -64,6 +96,7 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
   void work(std::shared_ptr<Question> question) {
     while (question) {
       Addresses answer = ask(question->host);
+      keep(question->host, answer);
       std::lock_guard lock(mutex);
       question->answer = std::move(answer);
       if (question->wakeup) question->wakeup->set();
@@ -77,7 +110,7 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
     if (has_room(*question)) {
       std::thread([self = shared_from_this(), question] { self->work(question); }).detach();
       count(*question);
-    } else if (waiting.size() < limits.waiting) {
+    } else if (may_wait(*question)) {
       waiting.push_back(question);
     } else {
       throw Error(ErrorCode::unavailable, "too many names of backends wait to be looked up");
@@ -96,6 +129,7 @@ struct AsyncResolver::State : std::enable_shared_from_this<State> {
   size_t at_once = 0, of_tenants = 0;
   std::map<std::string, size_t> domains;
   std::list<std::shared_ptr<Question>> waiting;
+  BoundedMap<KeptAnswer> kept{kKeptAnswers};  // by host
 };
 
 AsyncResolver::AsyncResolver()
@@ -113,6 +147,7 @@ Task<Addresses> AsyncResolver::find(std::string host, bool trusted) {
   boost::system::error_code no_address;
   const auto address = asio::ip::make_address(host, no_address);
   if (!no_address) co_return Addresses(1, address);
+  if (auto kept = state_->kept_answer(host)) co_return std::move(*kept);
   const auto executor = co_await asio::this_coro::executor;
   struct Asked {
     ~Asked() { state->leave(question); }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <condition_variable>
 
 #include "gateway/core/settle.hpp"
@@ -97,23 +98,59 @@ TEST_F(Names, TenantsLeaveRoomForTheOperator) {
   names.wait_for(2);
 }
 
-TEST_F(Names, OnlySoManyWait) {
-  EXPECT_EQ(find("a.silent.example", milliseconds(20)), ErrorCode::timeout);
-  EXPECT_EQ(find("b.silent.example", milliseconds(20)), ErrorCode::timeout);
-  using namespace asio::experimental::awaitable_operators;
-  const auto three = [this]() -> Task<std::optional<ErrorCode>> {
-    std::optional<ErrorCode> refused;
-    const auto wait = [&](std::string host) -> Task<void> {
-      auto finding = attempt_within(milliseconds(50), lookup.find(host, false));
-      const auto outcome = co_await std::move(finding);
-      const auto* error = std::get_if<Error>(&outcome);
-      if (error && error->code != ErrorCode::timeout) refused = error->code;
-    };
-    auto all = wait("c.silent.example") && wait("d.silent.example") && wait("e.silent.example");
-    co_await std::move(all);
-    co_return refused;
+TEST_F(Names, ManySilentDomainsLeaveRoomForAnother) {
+  AsyncResolver some([this](const std::string& host) { return names.ask()(host); },
+                     {.at_once = 12, .for_tenants = 12, .of_one_domain = 8, .waiting = 60});
+  const auto ask = [&](const std::string& host, milliseconds timeout) {
+    auto finding = attempt_within(timeout, some.find(host, false));
+    return test::run(std::move(finding)).index() == 0;
   };
-  EXPECT_EQ(test::run(three()), ErrorCode::unavailable);
+  for (int i = 0; i < 10; ++i)
+    for (const std::string domain : {"asilent.example", "bsilent.example", "csilent.example"})
+      EXPECT_FALSE(ask(std::to_string(i) + "." + domain, milliseconds(2)));
+  EXPECT_LE(names.most(), 11U);
+  EXPECT_TRUE(ask("lively.org", seconds(60)));
+}
+
+TEST_F(Names, OnlySoManyWait) {
+  AsyncResolver few(names.ask(),
+                    {.at_once = 2, .for_tenants = 1, .of_one_domain = 1, .waiting = 4});
+  size_t refused = 0;
+  const auto ask = [&](std::string host) -> Task<void> {
+    auto finding = attempt_within(milliseconds(50), few.find(std::move(host), false));
+    const auto outcome = co_await std::move(finding);
+    const auto* error = std::get_if<Error>(&outcome);
+    if (error && error->code == ErrorCode::unavailable) ++refused;
+  };
+  using namespace asio::experimental::awaitable_operators;
+  const auto all = [&]() -> Task<void> {
+    auto some = ask("a.silent.example") && ask("b.silent.example") && ask("c.silent.example") &&
+                ask("d.silent.example");
+    auto others = ask("b.org") && ask("c.org") && ask("d.org");
+    auto both = std::move(some) && std::move(others);
+    co_await std::move(both);
+  };
+  test::run(all());
+  // One is under way, and four wait: two of its domain and two others, whose turn does not come.
+  EXPECT_EQ(refused, 2U);
+}
+
+TEST_F(Names, WhatWasFoundIsKeptForAWhile) {
+  std::atomic<size_t> asked = 0;
+  const auto ask = [&asked](const std::string& host) {
+    ++asked;
+    if (host == "none.org") return Addresses();
+    return Addresses(1, asio::ip::make_address("192.0.2.1"));
+  };
+  AsyncResolver keeping(ask, {.keep = seconds(60)}), forgetting(ask, {.keep = milliseconds(0)});
+  for (int i = 0; i < 3; ++i)
+    EXPECT_EQ(test::run(keeping.find("a.org", false)),
+              Addresses(1, asio::ip::make_address("192.0.2.1")));
+  EXPECT_EQ(asked, 1U);
+  for (int i = 0; i < 3; ++i) test::run(keeping.find("none.org", false));
+  EXPECT_EQ(asked, 4U) << "a name may come to be";
+  for (int i = 0; i < 3; ++i) test::run(forgetting.find("a.org", false));
+  EXPECT_EQ(asked, 7U);
 }
 
 TEST_F(Names, AnAddressIsItsOwnAnswer) {
