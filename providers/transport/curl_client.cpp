@@ -12,11 +12,12 @@ constexpr size_t kUploadRead = 256 << 10;
 // A running transfer, which is aborted when the object is destroyed.
 class RunningTransfer {
  public:
-  RunningTransfer(std::shared_ptr<CurlLoop> loop, HttpCall call, bool whole_reply,
+  RunningTransfer(std::shared_ptr<CurlLoop> loop, HttpCall call,
+                  std::optional<std::string> addresses, bool whole_reply,
                   asio::any_io_executor executor)
       : loop_(std::move(loop)),
-        transfer_(
-            std::make_shared<CurlTransfer>(std::move(call), whole_reply, std::move(executor))) {
+        transfer_(std::make_shared<CurlTransfer>(std::move(call), std::move(addresses), whole_reply,
+                                                 std::move(executor))) {
     loop_->start(transfer_);
   }
   ~RunningTransfer() {
@@ -97,6 +98,41 @@ Task<void> head_within(std::chrono::milliseconds deadline, CurlTransfer& transfe
   if (!ready) throw Error(ErrorCode::timeout, transfer.peer() + " did not answer in time");
 }
 
+struct HostAndPort {
+  std::string host, port;
+};
+
+// As libcurl reads it; empty if it will refuse it.
+std::optional<HostAndPort> host_and_port_of(const std::string& url) {
+  const std::unique_ptr<CURLU, void (*)(CURLU*)> parsed(curl_url(), curl_url_cleanup);
+  char *host = nullptr, *port = nullptr;
+  const bool good =
+      parsed && curl_url_set(parsed.get(), CURLUPART_URL, url.c_str(), 0) == CURLUE_OK &&
+      curl_url_get(parsed.get(), CURLUPART_HOST, &host, 0) == CURLUE_OK &&
+      curl_url_get(parsed.get(), CURLUPART_PORT, &port, CURLU_DEFAULT_PORT) == CURLUE_OK;
+  std::optional<HostAndPort> place;
+  if (good) place = HostAndPort{host, port};
+  curl_free(host);
+  curl_free(port);
+  return place;
+}
+
+bool is_address(const std::string& host) {
+  boost::system::error_code not_one;
+  asio::ip::make_address(host, not_one);
+  return !not_one || host.starts_with('[');
+}
+
+std::string resolve_entry(const HostAndPort& place, const HostAddresses& addresses) {
+  std::string list;
+  for (const auto& address : addresses)
+    // libcurl takes no scope, and such an address is private.
+    if (const std::string text = address.to_string(); text.find('%') == text.npos)
+      list += (list.empty() ? "" : ",") + text;
+  if (list.empty()) return "";
+  return "+" + place.host + ":" + place.port + ":" + list;  // "+": kept for a minute, not for ever
+}
+
 // Propagates the trace of the request that causes this call.
 void add_trace(HttpFields& headers, const asio::any_io_executor& here) {
   const TracePtr trace = trace_of(here);
@@ -130,8 +166,28 @@ const HttpFields& HttpStream::trailers() const {
   return kNone;
 }
 
-CurlClient::CurlClient() : loop_(std::make_shared<CurlLoop>()) {}
+CurlClient::CurlClient(AsyncResolver names)
+    : names_(std::move(names)), loop_(std::make_shared<CurlLoop>()) {}
 CurlClient::~CurlClient() = default;
+
+// libcurl starts a thread for each lookup, and a tenant's name server may never answer. The names
+// of the operator are left to it, since a proxy may look them up.
+Task<std::optional<std::string>> CurlClient::addresses_for(HttpCall& call) {
+  if (call.allow_private) co_return std::nullopt;
+  const auto place = host_and_port_of(call.url);
+  if (!place || is_address(place->host)) co_return std::nullopt;
+  const bool is_limited = call.deadline.count() > 0;
+  const auto limit =
+      is_limited ? std::min(call.connect_timeout, call.deadline) : call.connect_timeout;
+  const auto begin = std::chrono::steady_clock::now();
+  auto looking = with_timeout(limit, names_.find(place->host, false));
+  const auto found = co_await std::move(looking);
+  if (!found) throw Error(ErrorCode::timeout, call.peer + " did not answer in time");
+  const auto taken =
+      std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
+  if (is_limited) call.deadline = std::max(call.deadline - taken, std::chrono::milliseconds(1));
+  co_return resolve_entry(*place, *found);
+}
 
 Task<HttpReply> CurlClient::call(HttpCall call) {
   check_fields(call.headers);
@@ -139,7 +195,8 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
   const size_t max_body = call.max_body;
   const asio::any_io_executor here = co_await asio::this_coro::executor;
   add_trace(call.headers, here);
-  RunningTransfer transfer(loop_, std::move(call), true, here);
+  auto addresses = co_await addresses_for(call);
+  RunningTransfer transfer(loop_, std::move(call), std::move(addresses), true, here);
   Task<HttpReply> reply = collect(transfer, max_body);
   if (upload) reply = with_companion(std::move(reply), transfer.pump(*upload));
   co_return co_await std::move(reply);
@@ -147,10 +204,12 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
 
 Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
   check_fields(call.headers);
-  const auto deadline = call.deadline;
   const asio::any_io_executor here = co_await asio::this_coro::executor;
   add_trace(call.headers, here);
-  auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), false, here);
+  auto addresses = co_await addresses_for(call);
+  const auto deadline = call.deadline;
+  auto transfer =
+      std::make_unique<RunningTransfer>(loop_, std::move(call), std::move(addresses), false, here);
   auto head = head_within(deadline, **transfer);
   co_await std::move(head);
   co_return std::make_unique<CurlStream>(std::move(transfer));

@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "providers/transport/async_resolver.hpp"
 #include "providers/transport/http_client.hpp"
 
 namespace sandgate {
@@ -9,10 +10,11 @@ class CurlLoop;
 
 // HttpClient on libcurl. One thread with one multi handle drives all transfers, which may last for
 // hours, over pooled connections and HTTP/2 where offered. Calls may come from any executor and
-// complete on it. Each transfer buffers at most about 1 MiB in each direction.
+// complete on it. Each transfer buffers at most about 1 MiB in each direction. Names of upstreams
+// that are not the operator's are looked up by `names`, within the time to connect.
 class CurlClient : public HttpClient {
  public:
-  CurlClient();
+  explicit CurlClient(AsyncResolver names = AsyncResolver::shared());
   ~CurlClient() override;  // running transfers end with Error(unavailable)
   CurlClient(const CurlClient&) = delete;
   CurlClient& operator=(const CurlClient&) = delete;
@@ -21,6 +23,9 @@ class CurlClient : public HttpClient {
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override;
 
  private:
+  Task<std::optional<std::string>> addresses_for(HttpCall& call);
+
+  AsyncResolver names_;
   std::shared_ptr<CurlLoop> loop_;
 };
 

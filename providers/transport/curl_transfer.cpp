@@ -54,7 +54,8 @@ void compact(std::string& buffer, size_t& consumed) {
 
 }  // namespace
 
-CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor)
+CurlTransfer::CurlTransfer(HttpCall call, std::optional<std::string> addresses, bool whole_reply,
+                           asio::any_io_executor executor)
     : call_(std::move(call)),
       easy_(curl_easy_init()),
       readable_(std::make_unique<AutoResetEvent>(executor)),
@@ -64,11 +65,13 @@ CurlTransfer::CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executo
   set_body();
   if (call_.tls) set_tls(*call_.tls);
   if (!call_.allow_private) set_address_rules();
+  if (addresses) set_addresses(*addresses);
 }
 
 CurlTransfer::~CurlTransfer() {
   curl_easy_cleanup(easy_);
   curl_slist_free_all(header_list_);
+  curl_slist_free_all(address_list_);
 }
 
 void CurlTransfer::set_options(bool whole_reply) {
@@ -146,6 +149,16 @@ void CurlTransfer::set_address_rules() {
   curl_easy_setopt(easy_, CURLOPT_PROXY, "");
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETFUNCTION, &CurlTransfer::on_socket);
   curl_easy_setopt(easy_, CURLOPT_OPENSOCKETDATA, this);
+}
+
+void CurlTransfer::set_addresses(const std::string& entry) {
+  if (!entry.empty()) {
+    address_list_ = curl_slist_append(nullptr, entry.c_str());
+    curl_easy_setopt(easy_, CURLOPT_RESOLVE, address_list_);
+  }
+  constexpr auto kRefuse = [](void*, void*, void*) { return 1; };
+  curl_easy_setopt(easy_, CURLOPT_RESOLVER_START_FUNCTION,
+                   static_cast<curl_resolver_start_callback>(kRefuse));
 }
 
 // ---- used by the coroutine

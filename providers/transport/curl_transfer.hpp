@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -16,7 +17,10 @@ namespace sandgate {
 // mutex guards, and neither waits for the other while holding it.
 class CurlTransfer {
  public:
-  CurlTransfer(HttpCall call, bool whole_reply, asio::any_io_executor executor);
+  // `addresses`: an entry of CURLOPT_RESOLVE for the URL's host, or "" if it is unknown; libcurl
+  // then looks no name up by itself, which blocks a thread of its own. Empty: it may do so.
+  CurlTransfer(HttpCall call, std::optional<std::string> addresses, bool whole_reply,
+               asio::any_io_executor executor);
   ~CurlTransfer();
   CurlTransfer(const CurlTransfer&) = delete;
   CurlTransfer& operator=(const CurlTransfer&) = delete;
@@ -47,6 +51,7 @@ class CurlTransfer {
   void set_body();
   void set_tls(const TlsIdentity& tls);
   void set_address_rules();
+  void set_addresses(const std::string& entry);
   void add_header_line(std::string_view line);
   void begin_body();
   size_t take_body(std::string_view bytes);
@@ -63,6 +68,7 @@ class CurlTransfer {
   const HttpCall call_;
   CURL* easy_;
   curl_slist* header_list_ = nullptr;
+  curl_slist* address_list_ = nullptr;
   bool address_refused_ = false;  // curl thread only, until finish()
   bool sent_ = false;  // curl thread only: the request was sent once
   // Written by the curl thread before head_ready_ is set, read by the coroutine after.

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <future>
+
 #include "gateway/core/settle.hpp"
 #include "gateway/core/trace.hpp"
 #include "tests/providers/scripted_server.hpp"
@@ -114,6 +117,62 @@ TEST(CurlClient, TheTraceOfARequestGoesAlong) {
   EXPECT_NE(with.find("tracestate: a=1\r\n"), std::string::npos) << with;
   const std::string without = run(client.call(local(server.url()))).body;
   EXPECT_EQ(without.find("trace"), std::string::npos) << without;
+}
+
+// What a tenant's call hears whose upstream has these addresses.
+std::string refusal_of(const std::string& url, const std::vector<std::string>& addresses) {
+  HostAddresses found;
+  for (const auto& address : addresses) found.push_back(asio::ip::make_address(address));
+  CurlClient client(AsyncResolver([found](const std::string&) { return found; }, {}));
+  HttpCall call;
+  call.url = url;
+  try {
+    run(client.call(std::move(call)));
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(CurlClient, ATenantsCallGoesWhereItsNameWasFoundToBe) {
+  for (const std::string url :
+       {"http://Upstream.example/", "https://upstream.example:8443/a?b", "http://upstream.example.",
+        "http://upstream.example.:81/", "http://a:b@upstream%2eexample/", "http://localhost/"})
+    for (const std::vector<std::string>& addresses :
+         {std::vector<std::string>{"127.0.0.1"}, {"::1"}, {"fe80::1%1", "10.0.0.1", "fc00::1"}})
+      EXPECT_EQ(refusal_of(url, addresses), "the backend's address is not a public one")
+          << url << " " << addresses.front();
+  EXPECT_EQ(refusal_of("http://[::1]/", {}), "the backend's address is not a public one");
+  EXPECT_EQ(refusal_of("http://127.1/", {}), "the backend's address is not a public one");
+}
+
+TEST(CurlClient, ATenantsNameIsLookedUpNowhereElse) {
+  const std::string unknown = "the backend could not be reached: Couldn't resolve host name";
+  EXPECT_EQ(refusal_of("http://localhost/", {}), unknown);
+  EXPECT_EQ(refusal_of("http://upstream.example/", {"fe80::1%1"}), unknown);
+}
+
+TEST(CurlClient, ANameThatIsNeverAnsweredHoldsNoCall) {
+  std::promise<void> released;
+  const std::shared_future<void> release = released.get_future().share();
+  // Its threads may outlive the client.
+  const auto asked = std::make_shared<std::atomic<int>>(0);
+  CurlClient client(AsyncResolver(
+      [asked, release](const std::string&) {
+        ++*asked;
+        release.wait();
+        return HostAddresses();
+      },
+      {.of_one_domain = 2}));
+  HttpCall call;
+  call.deadline = std::chrono::milliseconds(20);
+  for (int i = 0; i < 5; ++i) {
+    call.url = "http://" + std::to_string(i) + ".silent.example/";
+    EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.call(call))), ErrorCode::timeout);
+    EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.stream(call))), ErrorCode::timeout);
+  }
+  EXPECT_LE(*asked, 2);
+  released.set_value();
 }
 
 TEST(CurlClient, AStreamThatCannotStartSaysSoAtOnce) {
