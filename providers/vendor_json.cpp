@@ -6,11 +6,14 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxLevels = 64;
+constexpr size_t kMaxValues = 500'000;
 
-// Whether brackets outside of strings are nested deeper than kMaxLevels. Right for JSON, and for
-// all text up to the place at which it stops being JSON.
-bool is_too_deep(std::string_view text) {
+// Whether there are more brackets outside of strings, nested or beside each other, or more commas,
+// than a document may have. Right for JSON, and for all text up to the place at which it stops
+// being JSON.
+bool is_too_large(std::string_view text) {
   int level = 0;
+  size_t values = 1;
   bool is_quoted = false;
   for (size_t at = 0; at < text.size(); ++at) {
     const char c = text[at];
@@ -18,10 +21,13 @@ bool is_too_deep(std::string_view text) {
       ++at;
     else if (c == '"')
       is_quoted = !is_quoted;
-    else if (!is_quoted && (c == '[' || c == '{') && ++level > kMaxLevels)
+    else if (!is_quoted && (c == '[' || c == '{') &&
+             (++level > kMaxLevels || ++values > kMaxValues))
       return true;
     else if (!is_quoted && (c == ']' || c == '}'))
       --level;
+    else if (!is_quoted && c == ',' && ++values > kMaxValues)
+      return true;
   }
   return false;
 }
@@ -29,7 +35,7 @@ bool is_too_deep(std::string_view text) {
 }  // namespace
 
 Json parse_answer(std::string_view text) {
-  if (is_too_deep(text)) return Json(Json::value_t::discarded);
+  if (is_too_large(text)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
 

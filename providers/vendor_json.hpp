@@ -20,8 +20,8 @@ void put_tags(Json& labels, std::string_view sandbox_id, std::string_view instal
 void read_tags(const Json& labels, BackendSandbox& sandbox);
 
 // Parses what another server sent. Returns a discarded value, which is neither object nor array,
-// for text that is not JSON or nested more than 64 levels deep: copying that could exhaust the
-// stack.
+// for text that is not JSON, is nested more than 64 levels deep (copying that could exhaust the
+// stack), or holds more than about 500 000 values.
 Json parse_answer(std::string_view text);
 
 // Error(unavailable) for an answer that does not match the provider's API.

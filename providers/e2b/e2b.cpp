@@ -96,9 +96,10 @@ Task<std::vector<Json>> E2bProvider::entries_of(std::string path) {
   for (;;) {
     budget.take_page();
     RestCall call{.path = path + cursor, .budget = budget.bytes()};
-    const HttpReply reply = co_await api_.send(std::move(call));
+    HttpReply reply = co_await api_.send(std::move(call));
     if (reply.status != 200) throw api_.failure(reply, path);
-    Json items = parse_answer(reply.body);
+    auto parsing = api_.parse(std::move(reply.body));
+    Json items = co_await std::move(parsing);
     if (!items.is_array()) throw Error(ErrorCode::unavailable, "e2b sent no list");
     budget.take_entries(items.size());
     for (Json& item : items) all.push_back(std::move(item));

@@ -136,10 +136,11 @@ Task<std::vector<BackendSandbox>> SandgateProvider::list() {
 Task<void> SandgateProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = sandbox_path(id)};
   const std::string path = call.path;
-  const HttpReply reply = co_await api_.send(std::move(call));
+  HttpReply reply = co_await api_.send(std::move(call));
   if (reply.status == 204) co_return;
   if (reply.status == 200 || reply.status == 202) {
-    const Json document = parse_answer(reply.body);
+    auto parsing = api_.parse(std::move(reply.body));
+    const Json document = co_await std::move(parsing);
     if (wire::to_backend_sandbox(document).state != BackendState::gone)
       throw unexpected_answer("sandgate");
     // A 200 or 202 may only mean that the wish was recorded, so the end is verified.

@@ -19,6 +19,7 @@ constexpr int kCodeDepth = 4;
 constexpr std::string_view kCodeNames[] = {"code", "type", "reason", "error_code", "error"};
 constexpr size_t kMaxErrorBody = 64 << 10;
 constexpr int kBeyondFile = 416;
+constexpr size_t kParsedAtOnce = 256 << 10;
 constexpr auto kFileSilence = std::chrono::seconds(60);
 constexpr std::chrono::milliseconds kMaxRetryAfter = std::chrono::hours(1);
 
@@ -117,6 +118,12 @@ Task<HttpReply> refusal_of(HttpStream& stream) {
     reply.body.append(piece, 0, count);
   }
   co_return reply;
+}
+
+// For documents whose parsing would hold up an event loop.
+asio::thread_pool& parsers() {
+  static asio::thread_pool one(1);
+  return one;
 }
 
 // A server that does not say which part it sends is trusted to send the one asked for.
@@ -242,17 +249,27 @@ Task<HttpReply> RestApi::send(RestCall call) {
   if (budget) http.max_body = std::min(http.max_body, *budget);
   auto outcome = co_await attempt(http_.call(std::move(http)));
   if (auto* error = std::get_if<Error>(&outcome)) throw attributed_to(*error, target_.provider);
-  if (budget) *budget -= std::min(*budget, std::get<HttpReply>(outcome).body.size());
-  co_return std::move(std::get<HttpReply>(outcome));
+  HttpReply& reply = std::get<HttpReply>(outcome);
+  if (budget) *budget -= std::min(*budget, reply.body.size());
+  if (!is_success(reply.status) && reply.body.size() > kMaxErrorBody)
+    reply.body.resize(kMaxErrorBody);
+  co_return std::move(reply);
+}
+
+Task<Json> RestApi::parse(std::string body) const {
+  if (target_.allow_private || body.size() <= kParsedAtOnce) co_return parse_answer(body);
+  auto parsing = on_pool(parsers(), [body = std::move(body)] { return parse_answer(body); });
+  co_return co_await std::move(parsing);
 }
 
 Task<Json> RestApi::call(RestCall call) {
   const std::string path = call.path;
   const bool sent = has_body(call);
-  const HttpReply reply = co_await send(std::move(call));
+  HttpReply reply = co_await send(std::move(call));
   if (!is_success(reply.status)) throw failure(reply, path, sent);
   if (reply.body.empty()) co_return Json();
-  Json document = parse_answer(reply.body);
+  auto parsing = parse(std::move(reply.body));
+  Json document = co_await std::move(parsing);
   if (document.is_discarded())
     throw attributed_to(Error(ErrorCode::unavailable, target_.provider + " sent no valid JSON"),
                         target_.provider);

@@ -84,8 +84,11 @@ class RestApi {
   Task<Json> call(RestCall call);
   // The same, but empty for Error(not_found), which 404 and 410 are by default.
   Task<std::optional<Json>> find(RestCall call);
-  // Returns the reply, whatever its status.
+  // Returns the reply, whatever its status. Of a refusal's body at most 64 KiB.
   Task<HttpReply> send(RestCall call);
+  // parse_answer() of a reply's body. A large one of a tenant's upstream is parsed on a thread of
+  // its own, since that takes many times as long as receiving it.
+  Task<Json> parse(std::string body) const;
   // Returns a 2xx reply whose body is pulled.
   Task<std::unique_ptr<HttpStream>> stream(RestCall call);
   // The same for a part of a file, asked for with a Range header. Of a whole file the part is taken

@@ -6,6 +6,7 @@
 #include "providers/sandgate/sandgate_wire.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/live_loop.hpp"
+#include "tests/support/run.hpp"
 #include "tests/support/scripted_client.hpp"
 
 namespace sandgate {
@@ -125,6 +126,40 @@ Error refused(int status, std::string body, HttpFields headers = {}) {
     return error;
   }
   return Error(ErrorCode::internal, "nothing was thrown");
+}
+
+// What a loop did in which order that reads such an answer and has something else to do.
+std::vector<std::string> order_of_work(size_t bytes, bool allow_private) {
+  test::ScriptedClient client;
+  client.always({200, {}, Json{{"text", std::string(bytes, 'a')}}.dump(), {}});
+  RestApi api(client, {.provider = "sandgate", .allow_private = allow_private});
+  asio::io_context loop;
+  std::vector<std::string> order;
+  spawn_detached(loop.get_executor(), [&]() -> Task<void> {
+    auto getting = api.get("/");
+    const Json answer = co_await std::move(getting);
+    order.push_back(answer.at("text").get<std::string>() == std::string(bytes, 'a') ? "read" : "?");
+  });
+  spawn_detached(loop.get_executor(), [&]() -> Task<void> {
+    order.emplace_back("other");
+    co_return;
+  });
+  loop.run();
+  return order;
+}
+
+TEST(RestApi, ALargeAnswerOfATenantsUpstreamHoldsUpNoLoop) {
+  const std::vector<std::string> at_once{"read", "other"}, later{"other", "read"};
+  EXPECT_EQ(order_of_work(4 << 20, false), later);
+  EXPECT_EQ(order_of_work(4 << 20, true), at_once);
+  EXPECT_EQ(order_of_work(1000, false), at_once);
+}
+
+TEST(RestApi, OfARefusalABeginningIsKept) {
+  test::ScriptedClient client;
+  client.always({500, {}, std::string(1 << 20, '['), {}});
+  RestApi api(client, {.provider = "sandgate"});
+  EXPECT_EQ(test::run(api.send({.path = "/"})).body.size(), size_t{64} << 10);
 }
 
 TEST(SandgateProvider, ARefusedCreateLetsAnotherBackendTry) {
