@@ -262,7 +262,10 @@ Task<void> Connection::send_text(const Request& request, const Response& respons
   if (copied) out_.append(body);
   const std::array<asio::const_buffer, 2> buffers{
       asio::buffer(out_), asio::buffer(body.data(), silent || copied ? 0 : body.size())};
+  // A stranger counts against no tenant's share, and may read as slowly as it likes.
+  connections_->set_waiting(handle_, !request.caller.tenant && !request.caller.is_operator());
   co_await transport_.write(buffers, context_.limits.write_timeout);
+  connections_->set_waiting(handle_, false);
   if (out_.capacity() > 2 * kCopiedBody) out_ = std::string();
 }
 

@@ -34,7 +34,7 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
  public:
   struct Entry {
     Connection* connection;
-    bool waits = false;  // for the first byte of a request
+    bool waits = false;
   };
   using Handle = std::list<Entry>::iterator;
 
@@ -43,7 +43,8 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
 
   Handle add(Connection* connection);
   void remove(Handle handle);
-  // Records whether the connection is waiting for a request.
+  // Records whether the connection waits for its client, so that it may be evicted: for a request,
+  // or for a caller without a key to read its answer.
   void set_waiting(Handle handle, bool waits);
   // Number of waiting connections minus pending schedule_eviction() calls. Thread-safe.
   size_t waiting() const;

@@ -203,5 +203,24 @@ TEST(Lifecycle, ATakenPortIsTriedAgain) {
   io.stop();
 }
 
+// Nobody without a key keeps others out by not reading what anybody may have.
+TEST(Lifecycle, AStrangerWhoReadsNothingGivesWay) {
+  http::Routes routes;
+  routes.add(
+      {Method::get, "/large", Permission::open, BodyMode::none, says(std::string(16 << 20, 'a'))});
+  routes.add({Method::get, "/v1/hello", Permission::read, BodyMode::none, says("hello")});
+  http::ServerOptions options;
+  options.max_connections = 8;
+  LiveServer server(std::move(routes), options);
+  std::vector<std::unique_ptr<RawClient>> strangers;
+  for (size_t i = 0; i < options.max_connections; ++i) {
+    strangers.push_back(std::make_unique<RawClient>(server.port()));
+    strangers.back()->send("GET /large HTTP/1.1\r\nHost: x\r\n\r\n");
+    char first = 0;  // the answer has begun
+    asio::read(strangers.back()->socket(), asio::buffer(&first, 1));
+  }
+  EXPECT_EQ(RawClient(server.port()).ask(get("/v1/hello")).status, 200);
+}
+
 }  // namespace
 }  // namespace sandgate
