@@ -18,10 +18,22 @@ std::string dashboard_policy() {
          "form-action 'none'; frame-ancestors 'none'";
 }
 
+RefreshingCache<bool>::Load asking(std::function<Task<bool>()> ask) {
+  return [ask = std::move(ask)](std::string) -> Task<std::optional<bool>> {
+    co_return co_await ask();
+  };
+}
+
 }  // namespace
 
 OperationsHandlers::OperationsHandlers(OperationsSources sources)
     : sources_(std::move(sources)),
+      database_answers_({.capacity = 1,
+                         .soft = std::chrono::milliseconds(0),
+                         .hard = std::chrono::milliseconds(0),
+                         .outage = std::chrono::milliseconds(0),
+                         .pause_after_failure = std::chrono::milliseconds(0)},
+                        asking(sources_.database_answers)),
       openapi_(openapi_json(std::string(embedded_openapi()))),
       policy_(dashboard_policy()) {}
 
@@ -46,17 +58,18 @@ Task<http::Response> OperationsHandlers::health(http::Request&) {
 }
 
 Task<http::Response> OperationsHandlers::ready(http::Request&) {
-  const auto database = co_await attempt(sources_.database_answers());
+  auto looking = database_answers_.get("");
+  const auto database = co_await attempt(std::move(looking));
   const auto deployment = co_await attempt(sources_.has_deployment());
-  const auto good = [](const Outcome<bool>& outcome) {
-    const bool* answer = std::get_if<bool>(&outcome);
-    return answer && *answer;
-  };
-  const bool ready = good(database) && good(deployment);
+  const auto* answers = std::get_if<0>(&database);
+  const bool has_database = answers && **answers;
+  const auto* has = std::get_if<bool>(&deployment);
+  const bool has_deployment = has && *has;
+  const bool ready = has_database && has_deployment;
   auto response =
       http::Response::json(ready ? 200 : 503, {{"status", ready ? "ready" : "not ready"},
-                                               {"database", good(database)},
-                                               {"deployments", good(deployment)}});
+                                               {"database", has_database},
+                                               {"deployments", has_deployment}});
   response.is_expected = !ready;
   co_return response;
 }

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "gateway/core/metric_text.hpp"
+#include "gateway/core/refreshing_cache.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {
@@ -19,7 +20,7 @@ struct OperationsSources {
 };
 
 // /healthz, /readyz, /metrics, /version, /openapi.json and the dashboard at /. Open to everyone, so
-// no answer may contain tenants' data.
+// no answer may contain tenants' data, and however many ask, the database is asked once at a time.
 class OperationsHandlers {
  public:
   explicit OperationsHandlers(OperationsSources sources);
@@ -34,6 +35,7 @@ class OperationsHandlers {
 
  private:
   const OperationsSources sources_;
+  RefreshingCache<bool> database_answers_;  // keeps nothing: callers share a question under way
   const std::string openapi_;
   const std::string policy_;  // of the dashboard
 };

@@ -4,6 +4,7 @@
 
 #include "gateway/api/openapi_document.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/one_shot_event.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::api {
@@ -32,6 +33,32 @@ TEST(Operations, ReadyNeedsTheDatabaseAndADeployment) {
 TEST(Operations, WhoeverWaitsForReadinessFillsNoLog) {
   EXPECT_TRUE(readiness([] { return answer(true); }, false).is_expected);
   EXPECT_TRUE(readiness([] { return fail(); }, true).is_expected);
+}
+
+TEST(Operations, AllWhoWaitForReadinessShareOneQuestion) {
+  int asked = 0, ready = 0;
+  OneShotEvent released;
+  OperationsHandlers handlers({.database_answers = [&]() -> Task<bool> {
+                                 ++asked;
+                                 co_await released.wait();
+                                 co_return true;
+                               },
+                               .has_deployment = [] { return answer(true); }});
+  asio::io_context loop;
+  const auto ask = [&]() -> Task<void> {
+    http::Request request;
+    const http::Response response = co_await handlers.ready(request);
+    ready += response.status == 200;
+  };
+  for (int i = 0; i < 50; ++i) spawn_detached(loop.get_executor(), ask);
+  loop.poll();
+  EXPECT_EQ(asked, 1);
+  EXPECT_EQ(ready, 0);
+  released.set();
+  loop.run();
+  EXPECT_EQ(ready, 50);
+  test::run(ask());
+  EXPECT_EQ(asked, 2) << "an answer is not kept";
 }
 
 TEST(Operations, MetricsAreWhatTheSourceWrites) {
