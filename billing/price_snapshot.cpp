@@ -129,18 +129,27 @@ std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources
 
 std::optional<Money> PriceSnapshot::cost_per_hour(const PriceScope& scope,
                                                   const Resources& resources, Time at) const {
-  std::optional<Money> total;
-  for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
-    const auto price = cost(scope, meter, at);
-    if (!price) continue;
-    if (!total) total = Money{Decimal(), std::string(price->currency)};
-    if (total->currency == price->currency)
-      total->amount += price->entry->terms.unit_price * quantity;
-  }
-  for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
-    if (const auto price = cost(scope, kMeterKinds[i], at))
-      total = Money{Decimal(), std::string(price->currency)};
+  SumCurrency currency;
+  std::vector<std::pair<Price, Decimal>> used;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources))
+    if (const auto price = cost(scope, meter, at)) {
+      currency.consider(price->entry->terms.unit_price, price->currency);
+      used.emplace_back(*price, quantity);
+    }
+  for (size_t i = 0; !currency.is_decided() && i < kOtherMeterKinds.size(); ++i)
+    if (const auto price = cost(scope, kOtherMeterKinds[i], at))
+      currency.consider(price->entry->terms.unit_price, price->currency);
+  if (!currency.get()) return std::nullopt;
+  Money total{Decimal(), std::string(*currency.get())};
+  for (const auto& [price, quantity] : used)
+    if (price.currency == total.currency) total.amount += price.entry->terms.unit_price * quantity;
   return total;
+}
+
+void SumCurrency::consider(const Decimal& unit_price, std::string_view currency) {
+  if (decided_) return;
+  decided_ = !unit_price.is_zero();
+  if (decided_ || !currency_) currency_ = currency;
 }
 
 }  // namespace sandgate

@@ -34,6 +34,24 @@ struct Markup {
   int64_t version_id = 0;
 };
 
+// The currency that amounts of several meters are added up in: of the first price above zero, else
+// of the first price. Zero is the same in every currency, so a free meter does not decide.
+class SumCurrency {
+ public:
+  void consider(const Decimal& unit_price, std::string_view currency);
+  bool is_decided() const { return decided_; }  // by a price above zero
+  // Empty when there was no price. Points to what was considered.
+  std::optional<std::string_view> get() const { return currency_; }
+
+ private:
+  std::optional<std::string_view> currency_;
+  bool decided_ = false;
+};
+
+// The meters of no hourly quantity, those that every sandbox has first.
+inline constexpr std::array kOtherMeterKinds{MeterKind::sandbox_created, MeterKind::egress_gib,
+                                             MeterKind::gpu_second};
+
 // The quantities of an hour of running, with active CPU fully busy.
 std::array<std::pair<MeterKind, Decimal>, 4> quantities_per_hour(const Resources& resources);
 
@@ -61,8 +79,8 @@ class PriceSnapshot {
                 Time at) const;
 
   // The cost of an hour of running at `at`, without minimums, rounding and included quantities.
-  // Empty when no meter of the backend has a cost price; meters priced in another currency than the
-  // first are left out. (For the charge see rating.hpp.)
+  // Empty when no meter of the backend has a cost price; meters in another currency than that of
+  // the sum (see SumCurrency) are left out. (For the charge see rating.hpp.)
   std::optional<Money> cost_per_hour(const PriceScope& scope, const Resources& resources,
                                      Time at) const;
 

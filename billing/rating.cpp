@@ -15,13 +15,13 @@ Decimal with_markup(const Decimal& cost, const Decimal& percent) {
 // the snapshot.
 struct MeterCharge {
   const PriceTerms& terms;
-  std::string currency;
+  std::string_view currency;
   const Decimal* markup_percent = nullptr;  // null: none
 
   // At the unit price, without minimum, rounding and included quantity.
   Money of(const Decimal& quantity) const {
     const Decimal amount = terms.unit_price * quantity;
-    return {markup_percent ? with_markup(amount, *markup_percent) : amount, currency};
+    return {markup_percent ? with_markup(amount, *markup_percent) : amount, std::string(currency)};
   }
 };
 
@@ -30,10 +30,9 @@ std::optional<MeterCharge> meter_charge(const PriceSnapshot& prices, const Price
                                         MeterKind meter, Time at) {
   const auto cost = prices.cost(scope, meter, at);
   const auto charge = prices.charge(scope, meter, cost ? cost->currency : kUnpricedCurrency, at);
-  if (charge.price)
-    return MeterCharge{charge.price->entry->terms, std::string(charge.price->currency)};
+  if (charge.price) return MeterCharge{charge.price->entry->terms, charge.price->currency};
   if (!cost) return std::nullopt;
-  return MeterCharge{cost->entry->terms, std::string(cost->currency),
+  return MeterCharge{cost->entry->terms, cost->currency,
                      charge.markup ? charge.markup->percent : nullptr};
 }
 
@@ -80,25 +79,26 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
 
 std::optional<HourlyCharge> hourly_charge(const PriceSnapshot& prices, const PriceScope& scope,
                                           const Resources& resources, Time at) {
-  std::optional<Money> total;
-  bool is_partial = false;
-  for (const auto& [meter, quantity] : quantities_per_hour(resources)) {
-    const auto charge = meter_charge(prices, scope, meter, at);
-    if (!charge) continue;
-    const Money part = charge->of(quantity);
-    if (!total) total = Money{Decimal(), part.currency};
-    if (total->currency == part.currency)
-      total->amount += part.amount;
+  SumCurrency currency;
+  std::vector<Money> parts;
+  for (const auto& [meter, quantity] : quantities_per_hour(resources))
+    if (const auto charge = meter_charge(prices, scope, meter, at)) {
+      currency.consider(charge->terms.unit_price, charge->currency);
+      parts.push_back(charge->of(quantity));
+    }
+  // Time may be free where creates, bytes or the like have a price.
+  for (size_t i = 0; !currency.is_decided() && i < kOtherMeterKinds.size(); ++i)
+    if (const auto charge = meter_charge(prices, scope, kOtherMeterKinds[i], at))
+      currency.consider(charge->terms.unit_price, charge->currency);
+  if (scope.own && !currency.get()) currency.consider(Decimal(), kUnpricedCurrency);
+  if (!currency.get()) return std::nullopt;
+  HourlyCharge hourly{{Decimal(), std::string(*currency.get())}};
+  for (const Money& part : parts)
+    if (part.currency == hourly.charge.currency)
+      hourly.charge.amount += part.amount;
     else
-      is_partial = is_partial || !part.amount.is_zero();
-  }
-  // Time is free where only creates, bytes or the like have a price.
-  for (size_t i = 0; !total && i < kMeterKinds.size(); ++i)
-    if (const auto charge = meter_charge(prices, scope, kMeterKinds[i], at))
-      total = Money{Decimal(), charge->currency};
-  if (!total && scope.own) total = Money{Decimal(), std::string(kUnpricedCurrency)};
-  if (!total) return std::nullopt;
-  return HourlyCharge{*std::move(total), is_partial};
+      hourly.is_partial = hourly.is_partial || !part.amount.is_zero();
+  return hourly;
 }
 
 std::optional<Money> charge_per_hour(const PriceSnapshot& prices, const PriceScope& scope,
@@ -124,7 +124,7 @@ std::set<std::string> other_currencies(const PriceSnapshot& prices, const PriceS
   for (const MeterKind meter : kMeterKinds) {
     const auto charge = meter_charge(prices, scope, meter, at);
     if (charge && charge->currency != currency && !charge->terms.unit_price.is_zero())
-      others.insert(charge->currency);
+      others.emplace(charge->currency);
   }
   return others;
 }

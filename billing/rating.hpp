@@ -28,8 +28,8 @@ Rated rate(const PriceSnapshot& prices, const PriceScope& scope, MeterKind meter
 
 // The tenant's charge for an hour of running at the unit prices of `at`, without minimums, rounding
 // and included quantities. Empty when no meter of the backend has a price, but zero on a tenant's
-// own deployment. Meters charged in another currency than the first are left out; it is partial if
-// they charge anything.
+// own deployment. Meters charged in another currency than that of the sum (see SumCurrency) are
+// left out; it is partial if they charge anything.
 struct HourlyCharge {
   Money charge;
   bool is_partial = false;

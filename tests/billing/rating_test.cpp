@@ -207,6 +207,32 @@ TEST(Rating, AnHourIsPricedInOneCurrency) {
   EXPECT_EQ(prices.cost_per_hour({"", "acme", "x", "us"}, size, kNow), (Money{dec("3.6"), "USD"}));
 }
 
+// A sum in the free meter's currency would leave out all that is charged, and set nothing aside.
+TEST(Rating, AFreeMeterDoesNotDecideTheCurrencyOfAnHour) {
+  const std::string free =
+      R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z","entries":[
+          {"provider":"acme","meter":"vcpu_second","unit_price":"0"},
+          {"provider":"acme","meter":"disk_gib_second","unit_price":"0"}]})";
+  const PriceScope scope{"tn", "acme", "acme-1", "eu"};
+  const Resources size{.milli_vcpu = 1000, .memory_mib = 1024, .disk_gib = 1};
+  const auto with = [&](const std::string& meter) {
+    return PriceSnapshot({book(1, "free", 1, free), book(2, "euros", 1, R"({"kind":"cost",
+        "currency":"EUR","effective_from":"2026-01-01T00:00:00Z","entries":[
+        {"provider":"acme","unit_price":"0.001","meter":")" + meter + "\"}]}")});
+  };
+  for (const auto& [meter, per_hour] :
+       {std::pair("memory_gib_second", "3.6"), std::pair("sandbox_created", "0"),
+        std::pair("egress_gib", "0")}) {
+    const PriceSnapshot prices = with(meter);
+    const auto hourly = hourly_charge(prices, scope, size, kNow);
+    EXPECT_EQ(hourly->charge, (Money{dec(per_hour), "EUR"})) << meter;
+    EXPECT_FALSE(hourly->is_partial) << meter;
+    EXPECT_EQ(prices.cost_per_hour(scope, size, kNow), hourly->charge) << meter;
+  }
+  const PriceSnapshot all_free({book(1, "free", 1, free)});
+  EXPECT_EQ(charge_per_hour(all_free, scope, size, kNow), (Money{Decimal(), "USD"}));
+}
+
 TEST(Rating, KnowsThePriceOfAnHour) {
   const PriceSnapshot prices({book(1, "list", 1, kCost)});
   const Resources size{.milli_vcpu = 2000, .memory_mib = 1024, .disk_gib = 1};
