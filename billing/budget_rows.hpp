@@ -79,7 +79,7 @@ FastReservation try_fast_reserve(pqxx::work& tx, const Reservation& reservation,
 // Fast path after a create was placed where it costs what was reserved: sets the reservation's
 // times, as try_fast_reserve() does, without the lock of its budgets, whose money stays as it is.
 // False: it differs from `reservation` in rate, currency or money, or is to be repriced; nothing
-// was done.
+// was done, and its row is not locked.
 bool try_fast_adjust(pqxx::work& tx, const Reservation& reservation,
                      std::chrono::microseconds covers, std::chrono::seconds lives,
                      const Clock* clock);

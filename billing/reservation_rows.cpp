@@ -79,20 +79,15 @@ FastReservation try_fast_reserve(pqxx::work& tx, const Reservation& r,
 
 bool try_fast_adjust(pqxx::work& tx, const Reservation& r, std::chrono::microseconds covers,
                      std::chrono::seconds lives, const Clock* clock) {
-  // Publishers reprice what is not locked, so they are kept out first.
   static const std::string kSql =
-      "WITH rating AS MATERIALIZED (SELECT pg_advisory_xact_lock_shared(" +
-      std::to_string(kRatingLock) +
-      ")) UPDATE reservation SET covered_until = coalesce($8::timestamptz, clock_timestamp())"
-      " + $6::bigint * interval '1 microsecond', ends_at = coalesce($8::timestamptz,"
-      " clock_timestamp()) + $7::bigint * interval '1 second' FROM rating"
-      " WHERE sandbox = $1 AND currency = $2 AND charge_per_hour = $3::numeric"
-      " AND held = $4::numeric AND ahead = $5::numeric AND NOT reprice";
+      "SELECT move_reservation(" + std::to_string(kRatingLock) +
+      ", $1, $2, $3::numeric, $4::numeric, $5::numeric, $6::bigint * interval '1 microsecond',"
+      " $7::bigint * interval '1 second', $8::timestamptz)";
   const auto told = clock ? std::optional(to_rfc3339(clock->now())) : std::nullopt;
   return run_prepared(tx, kSql, r.sandbox, r.currency, r.charge_per_hour.to_string(),
                       r.held.to_string(), r.ahead.to_string(), covers.count(),
-                      static_cast<int64_t>(lives.count()), told)
-             .affected_rows() == 1;
+                      static_cast<int64_t>(lives.count()), told)[0][0]
+      .as<bool>();
 }
 
 void insert_reservation(pqxx::work& tx, const Reservation& r, const ReservationDelta& delta) {
