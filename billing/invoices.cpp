@@ -17,8 +17,17 @@ namespace {
 constexpr std::chrono::minutes kInvoiceTimeout{2};
 constexpr int64_t kMaxDrafts = 100;  // of a tenant
 
-Error covered() {
-  return Error(ErrorCode::conflict, "part of that time is on an issued invoice already");
+// Names the other currencies that its time is charged in and that may be invoiced yet.
+Error covered(pqxx::work& tx, const Invoice& invoice) {
+  std::string why = "part of that time is on an issued invoice in " + invoice.currency + " already";
+  std::string left;
+  Invoice other = invoice;
+  for (const std::string& currency : invoice.other_currencies) {
+    other.currency = currency;
+    if (!overlaps_issued(tx, other)) left += (left.empty() ? "" : ", ") + currency;
+  }
+  if (!left.empty()) why += "; set 'currency' for what is charged in " + left;
+  return Error(ErrorCode::conflict, why);
 }
 
 // Decides the invoice's currency, and names the others in which something could be on it. Late
@@ -75,7 +84,7 @@ std::optional<Invoice> issue_in(pqxx::work& tx, const InvoiceId& id, int64_t thr
   // Credits and late usage belong on one invoice only.
   lock_issuing(tx, invoice->tenant);
   if (issued_through(tx, *invoice) > through) return std::nullopt;
-  if (overlaps_issued(tx, *invoice)) throw covered();
+  if (overlaps_issued(tx, *invoice)) throw covered(tx, *invoice);
   compute_lines(tx, *invoice, through);
   replace_lines(tx, *invoice);
   post_rounding(tx, *invoice);
@@ -99,7 +108,7 @@ Task<Invoice> Invoices::draft(Order order, ChangeTrail trail) {
       invoice.to = moment_in(tx, *order.timezone, order.to);
     }
     choose_invoice_currency(tx, invoice, order.currency);
-    if (overlaps_issued(tx, invoice)) throw covered();
+    if (overlaps_issued(tx, invoice)) throw covered(tx, invoice);
     compute_lines(tx, invoice, last_sequence(tx));
     insert_invoice(tx, invoice);
     replace_lines(tx, invoice);

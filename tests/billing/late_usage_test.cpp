@@ -73,5 +73,33 @@ TEST_F(LateUsage, IsNamedByAnInvoiceInAnotherCurrency) {
   EXPECT_EQ(dollars.other_currencies, std::vector<std::string>{"EUR"});
 }
 
+TEST_F(LateUsage, AConflictNamesWhatMayBeInvoicedYet) {
+  use("2026-10-10T12:00:00Z", std::chrono::seconds(1000));
+  insert_version("list", "2026-10-15T00:00:00Z", R"({"kind":"cost","currency":"USD",
+    "effective_from":"2026-10-15T00:00:00Z",
+    "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"0.01"}]})");
+  use("2026-10-20T12:00:00Z", std::chrono::seconds(1000));
+  const auto october = [&](std::optional<std::string> currency) {
+    return run(invoices.draft({.tenant = tenant,
+                               .from = at("2026-10-01T00:00:00Z"),
+                               .to = at("2026-11-01T00:00:00Z"),
+                               .currency = std::move(currency)}));
+  };
+  const auto refusal = [&] {
+    try {
+      return october({}).currency;
+    } catch (const Error& error) {
+      return std::string(error.what());
+    }
+  };
+  const Invoice first = october({}), second = october("EUR");
+  run(invoices.issue(first.id));
+  EXPECT_EQ(refusal(),
+            "part of that time is on an issued invoice in USD already;"
+            " set 'currency' for what is charged in EUR");
+  run(invoices.issue(second.id));
+  EXPECT_EQ(refusal(), "part of that time is on an issued invoice in USD already");
+}
+
 }  // namespace
 }  // namespace sandgate::test
