@@ -36,6 +36,8 @@ Task<EndResult> finish(const LifecycleParts& parts, SandboxRecord stopping,
   const auto gone_at = co_await ended_by_its_time(parts, stopping);
   const bool killed = co_await kill_everywhere(parts, stopping);
   auto work = [&parts, stopping, killed, reading, gone_at, kind](pqxx::work& tx) {
+    // Whoever else ends it locks the row before its meter and its budgets, too.
+    if (reading) sandbox_rows::lock(tx, stopping.id);
     if (reading) parts.meter.observe(tx, stopping.id, *reading);
     if (killed) return end_row(parts, tx, stopping.id, gone_at);
     if (reading) parts.spend.release(tx, stopping.id, {});

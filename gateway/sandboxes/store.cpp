@@ -99,6 +99,10 @@ std::optional<Ended> set_ended(pqxx::work& tx, const SandboxId& id) {
                rows[0][2].as<bool>()};
 }
 
+void lock(pqxx::work& tx, const SandboxId& id) {
+  run_prepared(tx, "SELECT FROM sandbox WHERE id = $1 FOR NO KEY UPDATE", id.value);
+}
+
 bool try_fast_end(pqxx::nontransaction& statement, const SandboxId& id, Time at,
                   const Meter::Measured& counted) {
   static const std::string kSql = std::string("WITH ") + kBox + R"sql(, metered AS (

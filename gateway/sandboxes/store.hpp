@@ -42,6 +42,8 @@ bool try_fast_end(pqxx::nontransaction& statement, const SandboxId& id, Time at,
 std::optional<Time> set_ended_speculatively(pqxx::work& tx, const SandboxId& id, Time at);
 void close_meter_speculatively(pqxx::work& tx, const SandboxId& id, Time ended_at,
                                const Meter::Measured& counted);
+// Keeps others from changing the row until the transaction ends.
+void lock(pqxx::work& tx, const SandboxId& id);
 // Postpones the next try to end a `stopping` sandbox, by 1 s doubling to `most`.
 void postpone(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
 // Makes a `stopping` sandbox due at once, for the reaper of the gateway on whose machine it is.

@@ -1,6 +1,10 @@
 #include <gtest/gtest.h>
 
+#include <future>
+
+#include "tests/sandboxes/held_lock.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate {
 namespace {
@@ -88,6 +92,23 @@ TEST_F(LastReading, HoldsNoMoreThanItMayComeToForOneThatIsStillStopping) {
   EXPECT_EQ(reserved(), "0.30");
   EXPECT_TRUE(run(replica.budgets.renew(replica.database)).empty());
   EXPECT_EQ(reserved(), "0.30");
+}
+
+// Who ends it without a reading has its row, and goes on to its meter and its budgets.
+TEST_F(LastReading, IsBookedWithTheRowInHand) {
+  expire();
+  world.a->count({.cpu_micros = 10'000'000, .sampled_at = SystemClock().now()});
+  world.a->refuse_kills(false);
+  const SandboxRecord stopping = world.row(box.id);
+  const std::string id = "'" + box.id.value + "'";
+  test::HeldLock row(world, "SELECT FROM sandbox WHERE id = " + id + " FOR UPDATE");
+  auto ending = std::async(std::launch::async,
+                           [&] { return run(replica.lifecycle.finish_stopping(stopping)); });
+  EXPECT_TRUE(test::eventually([&] { return world.database.has_lock_waiter(); }));
+  EXPECT_NO_THROW(test::HeldLock(
+      world, "SELECT FROM metered_sandbox WHERE sandbox = " + id + " FOR UPDATE NOWAIT"));
+  row.release();
+  EXPECT_EQ(ending.get(), EndResult::ended);
 }
 
 }  // namespace
