@@ -135,7 +135,9 @@ Task<NewApiKey> KeyStore::rotate(KeyId id, std::chrono::seconds grace, Actor act
     if (key.expires_at && *key.expires_at <= SystemClock().now())
       throw Error(ErrorCode::conflict, "a key that has expired cannot be rotated");
     auto hashes = notify_secrets(tx, id);
-    tx.exec_params("DELETE FROM api_key_secret WHERE key = $1 AND valid_until < now()", id.value);
+    // Without grace they are removed: this gateway's clock may be behind the database's.
+    tx.exec_params("DELETE FROM api_key_secret WHERE key = $1 AND ($2 = 0 OR valid_until < now())",
+                   id.value, grace.count());
     // An earlier rotation's grace is never made longer by a later one.
     tx.exec_params(
         "UPDATE api_key_secret SET valid_until = "

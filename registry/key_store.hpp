@@ -67,9 +67,9 @@ class KeyStore {
                                  std::optional<std::pair<Time, std::string>> after, int64_t limit);
   Task<std::optional<ApiKey>> find(KeyId id);
 
-  // Adds a new secret to a key; the old ones end after `grace` at the latest. Throws
-  // Error(not_found), Error(conflict) for a revoked key, and Error(quota_exceeded) when it has
-  // kMaxSecrets.
+  // Adds a new secret to a key; the old ones end after `grace` at the latest, and with it if there
+  // is none. Throws Error(not_found), Error(conflict) for a revoked key, and Error(quota_exceeded)
+  // when it has kMaxSecrets.
   Task<NewApiKey> rotate(KeyId id, std::chrono::seconds grace, Actor actor);
   // Ends all secrets of a key now. Idempotent. Throws Error(not_found).
   Task<void> revoke(KeyId id, Actor actor);

@@ -108,6 +108,15 @@ TEST_F(KeyStoreTest, RotationLeavesTheOldSecretItsGrace) {
   EXPECT_EQ(code_of(keys.revoke(KeyId::make(), kActor)), ErrorCode::not_found);
 }
 
+TEST_F(KeyStoreTest, RotationWithoutGraceEndsTheOldSecretsWhateverAClockSays) {
+  const NewApiKey made = run(keys.create(tenant, "ci", Role::developer, std::nullopt, kActor));
+  const NewApiKey second = run(keys.rotate(made.key.id, 1h, kActor));
+  const NewApiKey third = run(keys.rotate(made.key.id, 0s, kActor));
+  EXPECT_FALSE(find(made.secret));
+  EXPECT_FALSE(find(second.secret));
+  EXPECT_FALSE(find(third.secret)->secret_valid_until);
+}
+
 TEST_F(KeyStoreTest, ListsInPages) {
   for (int i = 0; i < 3; ++i)
     run(keys.create(tenant, std::to_string(i), Role::viewer, std::nullopt, kActor));
