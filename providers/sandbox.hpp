@@ -154,6 +154,9 @@ struct Command {
   std::chrono::milliseconds timeout{0};  // 0: none; on expiry the whole process group is killed
   bool keep_on_disconnect = false;  // false: dropping the stream kills the process group
   bool background = false;  // keep recent output in a ring buffer for attach()
+  // A start with the same process_id may follow if this one's outcome is unknown: a backend that
+  // can does not run the program again.
+  bool once = false;
   std::string process_id;  // Sandgate's process id, "pr…"
 };
 

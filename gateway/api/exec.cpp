@@ -276,6 +276,7 @@ Task<http::Response> ExecHandlers::exec(http::Request& request) {
   OpenSandbox box = co_await access_.open(request.caller, request.param("id"), Verb::exec);
   require_verbs(box, asked);
   asked.command.process_id = new_process_id(request, box.id);
+  asked.command.once = request.headers.find("Idempotency-Key").has_value();
   const bool repeated = co_await was_started(box, request, asked);
   if (repeated) co_return started_answer(asked.command.process_id);
   const auto run = std::make_shared<Run>();

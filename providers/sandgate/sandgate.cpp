@@ -156,6 +156,7 @@ Task<void> SandgateProvider::kill(std::string id) {
 Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Command command) {
   const std::string path = sandbox_path(id);
   RestCall call{.method = "POST", .path = path + "/exec", .json = wire::to_exec(command)};
+  if (command.once) call.headers.emplace_back("Idempotency-Key", command.process_id);
   if (command.background) {
     const Json document = co_await api_.call(std::move(call));
     co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,

@@ -17,9 +17,10 @@ struct SandgateSettings {
 };
 
 // Another gateway's v1 API as a backend. Sandboxes carry our id in metadata.sandgate_id and as
-// Idempotency-Key, snapshots in their name. Process ids are the other gateway's. The descriptor is
-// the other gateway's for our profile, without what cannot be forwarded. It is cached for 30 s, and
-// longer while that gateway is unreachable; before the first answer it is empty and not `known`.
+// Idempotency-Key, snapshots in their name. Process ids are the other gateway's; ours is the
+// Idempotency-Key of a program that must not run twice. The descriptor is the other gateway's for
+// our profile, without what cannot be forwarded. It is cached for 30 s, and longer while that
+// gateway is unreachable; before the first answer it is empty and not `known`.
 class SandgateProvider : public Provider, public std::enable_shared_from_this<SandgateProvider> {
  public:
   SandgateProvider(HttpClient& http, asio::any_io_executor executor, SandgateSettings settings);

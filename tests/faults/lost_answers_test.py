@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Commits whose confirmation is lost, each in turn: whoever repeats a call under its key has it done once. Run as root;
-takes names of single tests."""
+"""Commits whose confirmation is lost, each in turn, and backends' answers: whoever repeats a call under its key has it
+done once. Run as root; takes names of single tests."""
 import contextlib
 import os
 import shutil
@@ -120,6 +120,75 @@ def test_whoever_repeats_a_call_has_it_done_once():
         wait_until(lambda: listed(client, "/v1/sandboxes?state=running&") == made | {first}, 20, "one for each key")
         for one in made | {first}:
             client.ok("DELETE", f"/v1/sandboxes/{one}")
+
+
+class Forgetful:
+    """A way to a server's port. After lose(n), the answers to the next n starts of programs are not passed on."""
+
+    def __init__(self, server):
+        self.server, self.left = server, 0
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def lose(self, number):
+        self.left = number
+
+    def accept(self):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = self.listener.accept()
+                server = socket.create_connection((self.server.host, self.server.port))
+                lost = threading.Event()
+                for ends in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self.relay, args=(*ends, lost), daemon=True).start()
+
+    def relay(self, source, sink, is_question, lost):
+        with contextlib.suppress(OSError):
+            while data := source.recv(65536):
+                if is_question and b"/exec HTTP" in data and self.left > 0:
+                    self.left -= 1
+                    lost.set()
+                elif not is_question and lost.is_set():
+                    break
+                sink.sendall(data)
+        for end in (source, sink):
+            with contextlib.suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@contextlib.contextmanager
+def above():
+    """A server whose backend is another, by such a way, and a client of it."""
+    with Server() as lower, Server() as upper:
+        lower.profile("test")
+        way = Forgetful(lower)
+        upper.operator().ok("PUT", "/v1/deployments/lower", {
+            "provider": "sandgate", "settings": {"url": f"http://127.0.0.1:{way.port}", "profile": "test"},
+            "credentials": {"api_key": lower.tenant("upper")[1].key}})
+        upper.profile("test", placement={"only": ["lower"]})
+        try:
+            yield way, upper.tenant("unlucky")[1]
+        finally:
+            way.listener.close()
+
+
+def test_a_program_whose_start_is_not_confirmed_runs_once():
+    with above() as (way, client):
+        first = wait_until(lambda: client.call("POST", "/v1/sandboxes", {"profile": "test"}), 20, "it is made")
+        box = f"/v1/sandboxes/{first.json()['id']}"
+        for background in (True, False):
+            mark = f"background-{background}"
+            way.lose(2)
+            body = {"shell": f"echo {mark} >> marks; sleep 0.1; echo {mark}", "background": background}
+            call = lambda: client.call("POST", box + "/exec", body, headers={"Idempotency-Key": mark})
+            told = wait_until(lambda: (answer := call()).status != 503 and answer, 20, "it is answered")
+            assert way.left == 0, "both were lost"
+            assert told.status == (202 if background else 409), told.body
+            marks = lambda: client.ok("POST", box + "/exec", {"shell": "cat marks"})["stdout"]
+            wait_until(lambda: mark in marks(), 10, "it ran")
+            assert marks().count(mark) == 1, marks()
+        client.ok("DELETE", box)
 
 
 if __name__ == "__main__":

@@ -35,5 +35,30 @@ TEST(SandgateProcesses, AreListedOnceThoughOneEndsMeanwhile) {
   EXPECT_EQ(all[2].id, "prc");
 }
 
+// What was started and not confirmed is not run again by a repeat: the other gateway knows the key.
+TEST(SandgateProcesses, CarryTheirIdAsAKeyIfTheyMayBeRepeated) {
+  test::LiveLoop loop;
+  test::ScriptedClient http;
+  const auto provider = std::make_shared<SandgateProvider>(
+      http, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+  const auto key_of_start = [&](Command command) {
+    const std::string started = R"({"process_id":"prtheirs"})";
+    const std::string event = "event: start\ndata: " + started + "\n\n";
+    http.script({{command.background ? 202 : 200, {}, command.background ? started : event}});
+    EXPECT_EQ(loop.run(provider->exec("sb1", std::move(command)))->process_id(), "prtheirs");
+    std::vector<std::string> keys;
+    for (const auto& [name, value] : http.last().headers)
+      if (name == "Idempotency-Key") keys.push_back(value);
+    return keys;
+  };
+  for (const bool background : {false, true}) {
+    const Command plain{.shell = "true", .background = background, .process_id = "prours"};
+    EXPECT_TRUE(key_of_start(plain).empty());
+    Command once = plain;
+    once.once = true;
+    EXPECT_EQ(key_of_start(once), std::vector<std::string>{"prours"});
+  }
+}
+
 }  // namespace
 }  // namespace sandgate
