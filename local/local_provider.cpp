@@ -64,6 +64,7 @@ Task<void> LocalProvider::refresh() {
   Descriptor told = descriptor_from_json(answer.at("descriptor"));
   told.machine = settings_.machine;
   told.reports_final_usage = true;
+  told.repeats_starts = true;
   told.workspaces = answer.value("workspaces", told.workspaces);
   auto fresh = std::make_shared<const Descriptor>(std::move(told));
   instance_ = answer.value("instance", "");

@@ -109,6 +109,9 @@ struct Descriptor {
   // Provider::find() also returns sandboxes that ended by a rule of the backend, with
   // BackendSandbox::ended. Not part of to_json().
   bool tells_ends = false;
+  // A start of a program may be repeated although its outcome is unknown: exec() heeds
+  // Command::once, or process() knows the program by Command::process_id. Not part of to_json().
+  bool repeats_starts = false;
 
   bool can(Verb verb) const { return verbs.contains(verb); }
 };

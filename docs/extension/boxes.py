@@ -32,6 +32,15 @@ class Box:
         os.mkdir(self.home, 0o700)
         self.metadata, self.env = wanted.get("metadata", {}), wanted.get("env", {})
         self.groups, self.timer = set(), None
+        self.lock, self.claimed = threading.Lock(), set()
+
+    def claim(self, key):
+        """A start under a key that was there before is a repeat after a lost reply: the program ran."""
+        with self.lock:
+            if key in self.claimed:
+                raise Problem("conflict", "an earlier request with this Idempotency-Key started its program")
+            if key:
+                self.claimed.add(key)
 
     def document(self):
         return {"id": self.id, "state": "running", "metadata": self.metadata,

@@ -172,6 +172,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if not os.path.isdir(place):
             raise Problem("invalid", "there is no such directory", "/cwd")
         env = {"PATH": os.environ["PATH"], "HOME": box.home, **box.env, **wanted.get("env", {})}
+        box.claim(self.headers.get("Idempotency-Key"))
         began = time.monotonic()
         try:
             process = subprocess.Popen(words, cwd=place, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,

@@ -8,6 +8,7 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/accept.hpp"
+#include "gateway/placement/backend_failure.hpp"
 #include "registry/idempotency_effect.hpp"
 
 namespace sandgate::api {
@@ -97,11 +98,19 @@ Task<bool> was_started(const OpenSandbox& box, const http::Request& request,
   const bool known = co_await is_known(box, asked.command.process_id);
   if (!known && request.earlier.empty()) co_return false;
   if (!known)
-    throw Error(ErrorCode::conflict,
-                "an earlier request with this Idempotency-Key ran the program, but its answer was "
-                "not kept");
+    throw Error(
+        ErrorCode::conflict,
+        "an earlier request with this Idempotency-Key ran the program, or may have, and its "
+        "answer was not kept");
   if (asked.input || !asked.command.background) throw started_before(asked);
   co_return true;
+}
+
+// Whether a start that failed in this way may have run the program, and a repeat would run it
+// again.
+bool may_run_twice(const OpenSandbox& box, const Error& failure) {
+  return !is_definite_failure(failure) && !are_credentials_refused(failure) &&
+         !box.provider->descriptor().repeats_starts;
 }
 
 http::Response started_answer(const std::string& process_id) {
@@ -181,29 +190,32 @@ void ExecHandlers::add_routes(http::Routes& routes) {
        .secret_answer = true});
 }
 
-Task<std::unique_ptr<ProcessStream>> ExecHandlers::start_recorded(const OpenSandbox& box,
-                                                                  const Command& command,
-                                                                  const std::string& claim) {
-  auto marking = database_->run(
-      [claim, made = command.process_id](pqxx::work& tx) { mark_effect(tx, claim, made); });
-  co_await std::move(marking);
-  co_return co_await start_program(box, command);
+Task<void> ExecHandlers::forget(const std::string& claim) {
+  auto clearing = database_->run([claim](pqxx::work& tx) { clear_effect(tx, claim); });
+  co_await attempt(std::move(clearing));
 }
 
 // The program is recorded with its Idempotency-Key before it starts: if the client leaves or the
 // gateway dies before the answer, a retry does not start it again. A failed start is erased, so
-// that a retry can run the program; one that ran after all is found by its id. So is a record
-// whose commit was not confirmed.
+// that a retry can run the program, unless the backend may have started it and would not notice the
+// repeat. So is a record whose commit was not confirmed.
 Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
                                                          const Command& command,
                                                          const std::string& claim) {
   if (!database_ || claim.empty()) co_return co_await start_program(box, command);
-  auto starting = start_recorded(box, command, claim);
+  auto marking = database_->run(
+      [claim, made = command.process_id](pqxx::work& tx) { mark_effect(tx, claim, made); });
+  const auto marked = co_await attempt(std::move(marking));
+  if (const auto* failure = std::get_if<Error>(&marked)) {
+    co_await forget(claim);
+    throw *failure;
+  }
+  auto starting = start_program(box, command);
   auto started = co_await attempt(std::move(starting));
   if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
-  auto clearing = database_->run([claim](pqxx::work& tx) { clear_effect(tx, claim); });
-  co_await attempt(std::move(clearing));
-  throw std::get<Error>(started);
+  const Error& failure = std::get<Error>(started);
+  if (!may_run_twice(box, failure)) co_await forget(claim);
+  throw failure;
 }
 
 OutputReservation ExecHandlers::reservation_for(const http::Request& request) const {

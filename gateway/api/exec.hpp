@@ -30,9 +30,7 @@ class ExecHandlers {
   struct Run;
   Task<std::unique_ptr<ProcessStream>> start(const OpenSandbox& box, const Command& command,
                                              const std::string& claim);
-  Task<std::unique_ptr<ProcessStream>> start_recorded(const OpenSandbox& box,
-                                                      const Command& command,
-                                                      const std::string& claim);
+  Task<void> forget(const std::string& claim);  // what was recorded; throws nothing
   // The answer with JSON, or 202.
   Task<http::Response> answer(std::shared_ptr<Run> run);
   Task<void> carry_out(std::shared_ptr<Run> run);  // answer(), into the run; throws nothing

@@ -312,6 +312,7 @@ Descriptor to_descriptor(const Json& document) {
   Descriptor descriptor = descriptor_from_json(document);
   descriptor.provider = "sandgate";
   descriptor.tells_ends = true;
+  descriptor.repeats_starts = true;
   // Secrets' values never leave this gateway, and host directories are local to a machine.
   descriptor.controls.erase(Control::secret_injection);
   descriptor.controls.erase(Control::host_workspace);

@@ -11,9 +11,10 @@ import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [HERE, HERE + "/../support"]
+sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../vendors"]
 
 from cases import main, wait_until  # noqa: E402
+from deployments import Fake  # noqa: E402
 from server import Server  # noqa: E402
 
 SOCKET = "/.s.PGSQL.5432"
@@ -189,6 +190,32 @@ def test_a_program_whose_start_is_not_confirmed_runs_once():
             wait_until(lambda: mark in marks(), 10, "it ran")
             assert marks().count(mark) == 1, marks()
         client.ok("DELETE", box)
+
+
+# A vendor that does not know programs by ids of ours: whether an unconfirmed one ran cannot be found out.
+def test_a_program_at_a_vendor_runs_once_at_most():
+    vendor = Fake("runloop")
+    try:
+        with Server() as server:
+            server.operator().ok("PUT", "/v1/deployments/vendor", vendor.deployment)
+            server.profile("test", isolation="process", images={"runloop": vendor.image}, network={"default": "allow"},
+                           resources={"vcpu": 1, "memory_mib": 256, "disk_gib": 1}, placement={"only": ["vendor"]})
+            client = server.tenant("unlucky")[1]
+            box = "/v1/sandboxes/" + client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+            for kind, status, marks in (("lost_reply", 409, "x"), ("reset", 409, ""), ("status", 200, "x")):
+                vendor.fail({"match": "POST .*/execute_async", "kind": kind, "status": 429, "times": 1})
+                told = {}
+                for turn in ("first", "again"):
+                    answer = client.call("POST", box + "/exec", {"shell": f"echo x >> {kind}", "timeout_ms": 10000},
+                                         headers={"Idempotency-Key": kind})
+                    told[turn] = answer.status
+                assert told["first"] >= 429 and told["again"] == status, (kind, told, answer.body)
+                ran = client.ok("POST", box + "/exec", {"shell": f"touch {kind}; cat {kind}"})["stdout"].split()
+                # What nobody was told of is killed, maybe before it ran.
+                assert ran == list(marks) or kind == "lost_reply" and not ran, (kind, ran)
+            client.ok("DELETE", box)
+    finally:
+        vendor.close()
 
 
 if __name__ == "__main__":

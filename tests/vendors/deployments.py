@@ -1,7 +1,9 @@
 """The vendors' fakes as deployments of a running gateway. Standard library only."""
+import json
 import os
 import subprocess
 import sys
+import urllib.request
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 AWS_KEYS = {"access_key_id": "AKIA0001", "secret_access_key": "secret/key+0001",
@@ -36,11 +38,15 @@ class Fake:
         script = vendor.removesuffix("_runtime")  # one fake has both services
         self.process = subprocess.Popen([sys.executable, f"{HERE}/{script}/fake_{script}.py", "--specs", ""],
                                         stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        url = self.process.stdout.readline().split()[1]
+        self.url = url = self.process.stdout.readline().split()[1]
         settings, credentials, self.image = VENDORS[vendor]
         self.deployment = {
             "provider": vendor, "credentials": credentials,
             "settings": {name: url + value if name.endswith("_url") else value for name, value in settings.items()}}
+
+    def fail(self, fault):
+        """Switches a fault on: see fake.py."""
+        urllib.request.urlopen(self.url + "/_fake/faults", json.dumps(fault).encode()).close()
 
     def close(self):
         self.process.stdin.close()
