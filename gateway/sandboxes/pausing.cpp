@@ -13,12 +13,14 @@
 #include "gateway/sandboxes/price_scope.hpp"
 #include "gateway/sandboxes/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "providers/backoff.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr std::chrono::seconds kPauseTimeout{20};
 constexpr std::chrono::seconds kExtendTimeout{5};
+constexpr std::chrono::seconds kLastExtend{2};  // what a last try and the pause before it may take
 // A sandbox whose time is over and whose pause was refused: the reaper tries again by then.
 constexpr std::chrono::seconds kPauseAgain{300};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between checks for a copy being made
@@ -179,22 +181,31 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   co_return co_await carry_out_resume(*resuming);
 }
 
-// The clock of some backends goes on while a sandbox is paused.
+// The clock of some backends goes on while a sandbox is paused. One that is not told so ends what
+// its tenant was told is kept, so it is told again if it does not answer.
 Task<void> Pausing::let_wait(DeploymentPtr deployment, SandboxRecord record) {
   const std::chrono::seconds most(deployment->descriptor.limits.max_ttl_seconds);
   // With the pause itself it must not take longer than the lease.
   const auto limit = std::chrono::steady_clock::now() + kExtendTimeout;
-  for (auto ttl = kPausedTtl;; ttl = most) {
+  Backoff pause;
+  for (auto ttl = kPausedTtl;;) {
     const auto left = limit - std::chrono::steady_clock::now();
     auto extending = deployment->backend->extend(record.backend_id, ttl);
     const auto longer = co_await attempt_within(left, std::move(extending));
     const auto* error = std::get_if<Error>(&longer);
     if (!error) co_return;
     // A limit of the backend is still longer than what is left at the end of its time.
-    if (error->code == ErrorCode::invalid && most.count() > 0 && most < ttl) continue;
-    log::info("a backend may end a paused sandbox by its own clock",
-              {{"sandbox", record.id.value}, {"reason", error->what()}});
-    co_return;
+    if (error->code == ErrorCode::invalid && most.count() > 0 && most < ttl) {
+      ttl = most;
+      continue;
+    }
+    const bool passes = !is_definite_failure(*error) && !are_credentials_refused(*error);
+    if (!passes || std::chrono::steady_clock::now() + kLastExtend > limit) {
+      log::info("a backend may end a paused sandbox by its own clock",
+                {{"sandbox", record.id.value}, {"reason", error->what()}});
+      co_return;
+    }
+    co_await pause.wait();
   }
 }
 

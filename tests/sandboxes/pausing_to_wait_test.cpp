@@ -33,6 +33,18 @@ TEST_F(PausingToWait, APauseMayAskThatTimeStandsStill) {
   EXPECT_EQ(metered(box), "closed");
 }
 
+// Else its backend would end what was told to be kept.
+TEST_F(PausingToWait, ABackendThatDoesNotAnswerIsToldAgainHowLongToKeepIt) {
+  for (const ErrorCode lost : {ErrorCode::unavailable, ErrorCode::timeout}) {
+    const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+    world.a->fail_extends(lost, 3);
+    EXPECT_TRUE(waits_paused(pause_to_wait(box)));
+    EXPECT_GT(world.a->last_extension(), std::chrono::hours(24 * 300));
+    resume(box);
+    EXPECT_LT(world.a->last_extension(), seconds(121)) << "as of now it counts again";
+  }
+}
+
 TEST_F(PausingToWait, OneThatWaitedIsGivenItsWholeTime) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   pause_to_wait(box);

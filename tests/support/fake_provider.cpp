@@ -265,7 +265,7 @@ Task<void> FakeProvider::resume(std::string id) {
 Task<void> FakeProvider::extend(std::string id, std::chrono::seconds ttl) {
   std::lock_guard lock(mutex_);
   if (!alive_.contains(id)) throw Error::not_found("sandbox", id);
-  if (extend_fault_) throw Error(*extend_fault_, "switched to fail");
+  if (extend_fault_ && extend_faults_-- > 0) throw Error(*extend_fault_, "switched to fail");
   const std::chrono::seconds longest = longest_;
   if (longest.count() > 0 && ttl > longest) throw Error::invalid("/ttl_seconds", "is too long");
   last_extension_ = ttl;

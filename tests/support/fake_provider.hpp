@@ -1,5 +1,6 @@
 #pragma once
 #include <atomic>
+#include <climits>
 #include <functional>
 #include <map>
 #include <mutex>
@@ -40,10 +41,14 @@ class FakeProvider : public Provider {
   void fail_states(Fault fault, ErrorCode code = ErrorCode::unavailable);
   // Runs `happening` after the next pause, resume or extend took effect and before it returns.
   void once_changed(std::function<void()> happening);
-  // Makes extend() throw Error(invalid) for longer times; 0: for none.
-  void fail_extends(std::optional<ErrorCode> code) { extend_fault_ = code; }
+  // Makes the next `times` calls of extend() throw that; empty: none.
+  void fail_extends(std::optional<ErrorCode> code, int times = INT_MAX) {
+    extend_fault_ = code;
+    extend_faults_ = times;
+  }
   // Makes set_network() throw that; else it is unsupported.
   void fail_networks(ErrorCode code) { network_fault_ = code; }
+  // Makes extend() throw Error(invalid) for longer times; 0: for none.
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
@@ -124,6 +129,7 @@ class FakeProvider : public Provider {
   std::atomic<std::chrono::seconds> longest_{};
   std::atomic<std::chrono::milliseconds> ended_ago_{};
   std::atomic<int> creates_{0}, kills_{0}, extensions_{0};
+  int extend_faults_ = 0;  // left of extend_fault_
 };
 
 }  // namespace sandgate::test
