@@ -107,15 +107,10 @@ inline constexpr const char* kAllowedCalls[] = {
     "membarrier",
     "memfd_create",
     "mincore",
-    "mlock",
-    "mlock2",
-    "mlockall",
     "mmap",
     "mprotect",
     "mremap",
     "msync",
-    "munlock",
-    "munlockall",
     "munmap",
     "pkey_alloc",
     "pkey_free",
@@ -295,8 +290,10 @@ inline constexpr const char* kAbsentCalls[] = {
     "io_setup",        "io_submit",      "sched_setattr"};
 
 // These succeed without any effect: sync would flush every disk of the machine, and a sandbox's
-// disk does not survive a crash of the machine anyway.
-inline constexpr const char* kIdleCalls[] = {"sync"};
+// disk does not survive a crash of the machine anyway. Without swap, memory of a program's own
+// stays where it is; a file of the image would stay there at the cost of whoever read it first.
+inline constexpr const char* kIdleCalls[] = {"sync",     "mlock",   "mlock2",
+                                             "mlockall", "munlock", "munlockall"};
 
 // Calls that libseccomp 2.5 has no names for; since Linux 5.x numbers are equal on all
 // architectures.

@@ -211,6 +211,13 @@ void keep_cached_files(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ERRNO(0), "madvise", {SCMP_A2(SCMP_CMP_MASKED_EQ, kLow, MADV_PAGEOUT)});
 }
 
+// What of a shared file is locked in memory counts for whoever read it first, and nothing makes
+// room there when its programs need it. The answer is that of a kernel that locks no more; the
+// calls that only lock have no effect (kIdleCalls).
+void refuse_locked_maps(SeccompFilter& filter) {
+  filter.add(SCMP_ACT_ERRNO(EAGAIN), "mmap", {SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_LOCKED, MAP_LOCKED)});
+}
+
 // A file in memory keeps its access control list of up to 64 KiB in memory that no control group is
 // charged for. With 1000 bytes (124 entries) that is less than what the file itself is charged.
 // ext4 has no room for more than 4 KiB and answers the same.
@@ -298,6 +305,7 @@ Fd compile_arguments() {
   refuse_requests_of_modules(filter);
   refuse_pages_of_the_machine(filter);
   keep_cached_files(filter);
+  refuse_locked_maps(filter);
   keep_core_limit(filter);
   keep_limits_of_agent(filter);
   keep_scheduling_of_agent(filter);

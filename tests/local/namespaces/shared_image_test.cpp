@@ -44,6 +44,28 @@ TEST_F(SharedImageTest, NobodyHasItsFilesForgotten) {
   EXPECT_EQ(control.out, "True False False False\n") << control.err;
 }
 
+// Says what each way to lock a file of the image in memory answers, and how much is locked then.
+constexpr const char* kLock =
+    "import ctypes, errno, os, re\n"
+    "libc = ctypes.CDLL(None, use_errno=True)\n"
+    "libc.mmap.restype, kLocked = ctypes.c_void_p, 0x2000\n"
+    "file, size = os.open('/usr/bin/git', os.O_RDONLY), ctypes.c_size_t(1 << 20)\n"
+    "def map(flags): return libc.mmap(None, size, 1, 1 | flags, file, ctypes.c_long(0))\n"
+    "def locked(): return re.search('VmLck:\\\\s*(.*)', open('/proc/self/status').read())[1]\n"
+    "place = ctypes.c_void_p(map(0))\n"
+    "print(libc.mlock(place, size), locked(), libc.munlock(place, size), locked())\n"
+    "print(libc.mlock2(place, size, 1), locked(), libc.munlockall(), locked())\n"
+    "map(kLocked); print(errno.errorcode.get(ctypes.get_errno()), locked())\n"
+    "print(libc.munlockall(), libc.mlockall(4 | 2)); map(0); print(locked() == '0 kB')\n";
+
+TEST_F(SharedImageTest, NobodyLocksItsFilesInMemory) {
+  EXPECT_EQ(python(kLock).out, "0 0 kB 0 0 kB\n0 0 kB 0 0 kB\nEAGAIN 0 kB\n0 0\nTrue\n");
+  WeakNode weak;
+  const ExecResult control = weak.node().python(weak.without("seccomp"), kLock);
+  EXPECT_EQ(control.out, "0 1024 kB 0 0 kB\n0 1024 kB 0 0 kB\nNone 1024 kB\n0 0\nFalse\n")
+      << control.err;
+}
+
 // Where the file is the sandbox's own, too: nothing fails that does without the advice.
 TEST_F(SharedImageTest, AdviceIsNoError) {
   EXPECT_EQ(output("dd if=/dev/zero of=own bs=64k count=4 oflag=nocache status=none && "
