@@ -14,6 +14,7 @@
 #include <optional>
 #include <sstream>
 #include <tuple>
+#include <unordered_map>
 
 #include "gateway/core/files.hpp"
 #include "local/fd.hpp"
@@ -50,11 +51,19 @@ bool share_descriptors(pid_t one, pid_t other) {
   return order == 0 || (order < 0 && errno == ENOSYS);
 }
 
-bool is_epoll(int files, const char* name) {
-  constexpr std::string_view kEpoll = "anon_inode:[eventpoll]";
-  char link[kEpoll.size() + 1];  // one more than fits
+// What the kernel shows a descriptor to be, up to one byte more than the longest word looked for.
+std::string shown_as(int files, const char* name) {
+  char link[sizeof "anon_inode:[eventpoll]"];
   const ssize_t length = readlinkat(files, name, link, sizeof link);
-  return length > 0 && std::string_view(link, length) == kEpoll;
+  return {link, static_cast<size_t>(std::max<ssize_t>(length, 0))};
+}
+
+bool is_epoll(int files, const char* name) {
+  return shown_as(files, name) == "anon_inode:[eventpoll]";
+}
+
+bool is_unnamed(int files, const char* name) {
+  return shown_as(files, name).starts_with("anon_inode:");
 }
 
 using OpenList = std::unique_ptr<DIR, int (*)(DIR*)>;
@@ -119,7 +128,11 @@ class DescriptorCount {
     const Fd files(open((place + "/fd").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     for_each_number(place + "/fd", [&](int number, const char* name) {
       ++usage_.descriptors;
-      if (is_news(files.get(), {task, number}, name)) note(info_of(infos.get(), name));
+      inode_ = 0;
+      DescriptorInfo info;
+      if (is_news(files.get(), {task, number}, name)) info = info_of(infos.get(), name);
+      note(info);
+      if (info.locks > 0 && is_unnamed(files.get(), name)) usage_.unnamed_locks += info.locks;
       return !is_enough();
     });
   }
@@ -131,6 +144,7 @@ class DescriptorCount {
     struct statx kind {};
     if (statx(files, name, AT_STATX_DONT_SYNC | AT_NO_AUTOMOUNT, STATX_TYPE | STATX_INO, &kind))
       return true;
+    inode_ = kind.stx_ino;
     if (S_ISSOCK(kind.stx_mode)) {
       sockets_.insert(kind.stx_ino);
     } else if (S_ISDIR(kind.stx_mode)) {
@@ -144,11 +158,22 @@ class DescriptorCount {
 
   void note(const DescriptorInfo& info) {
     usage_.locks += info.locks;
+    note_file(info.locks);
     usage_.in_flight += info.in_flight;
     for (const auto& [file, items] : info.watched) {
       usage_.epoll_items += items;
       usage_.items_of_one = std::max(usage_.items_of_one, watched_[file] += items);
     }
+  }
+
+  // Files of several file systems may have one number, as may all that have no name; those without
+  // a name are one file to the kernel, too.
+  void note_file(int64_t locks) {
+    FileUse& file = files_[inode_];
+    usage_.lock_steps -= file.descriptors * file.locks;
+    ++file.descriptors;
+    file.locks += locks;
+    usage_.lock_steps += file.descriptors * file.locks;
   }
 
   DescriptorInfo info_of(int infos, const char* name) {
@@ -166,6 +191,11 @@ class DescriptorCount {
   std::set<OpenFile, ByOpenFile> directories_, epolls_;
   std::map<std::string, int64_t> watched_;  // items of all epoll instances, as in DescriptorInfo
   std::set<uint64_t> sockets_;
+  struct FileUse {
+    int64_t descriptors = 0, locks = 0;
+  };
+  std::unordered_map<uint64_t, FileUse> files_;  // by inode
+  uint64_t inode_ = 0;  // of the descriptor that is looked at
   std::string text_;
 };
 

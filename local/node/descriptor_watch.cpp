@@ -51,6 +51,8 @@ void log_excess(const std::string& id, const DescriptorUsage& usage) {
              {"descriptors", usage.descriptors},
              {"directories", usage.directories},
              {"locks", usage.locks},
+             {"lock_steps", usage.lock_steps},
+             {"unnamed_locks", usage.unnamed_locks},
              {"in_flight", usage.in_flight},
              {"udp_sockets", usage.udp_sockets},
              {"epoll_items", usage.epoll_items},
@@ -67,8 +69,10 @@ DescriptorWatch::DescriptorWatch(const SandboxTable& table, const CgroupTree& cg
 }
 
 bool DescriptorWatch::has_grown() {
+  const bool has_more_locks = locks_.is_suspicious();
   return growth_.is_suspicious(read_text_file("/proc/meminfo").value_or(""),
-                               cgroups_.charged_slab());
+                               cgroups_.charged_slab()) ||
+         has_more_locks;
 }
 
 void DescriptorWatch::look() {

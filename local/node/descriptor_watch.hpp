@@ -25,7 +25,7 @@ class DescriptorWatch {
   using Scans = std::map<std::string, Scan>;  // by sandbox
   enum class Suspects { all, with_epoll_items };  // the latter: who can have too many of them
 
-  bool has_grown();  // the machine's kernel memory, since the last call
+  bool has_grown();  // the machine's kernel memory, or its locks of files
   void look();
   // `machine_items`: how many epoll items all programs of the machine have at most.
   void enforce_limits(Scans& last, int64_t machine_items, Suspects suspects);
@@ -35,6 +35,7 @@ class DescriptorWatch {
   const SandboxTable& table_;
   const CgroupTree& cgroups_;
   SlabGrowth growth_;
+  LockGrowth locks_;
   Scans of_all_, of_some_;
   std::optional<MemoryMonitor> monitor_;  // last: its thread uses the other members
 };

@@ -18,4 +18,14 @@ class SlabGrowth {
   int64_t least_kib_ = std::numeric_limits<int64_t>::max();
 };
 
+// How much the kernel's locks of files have grown above the least that was seen.
+class LockGrowth {
+ public:
+  // `caches` is where the kernel describes its caches of objects. Never where it does not.
+  bool is_suspicious(const std::string& caches = "/sys/kernel/slab");
+
+ private:
+  int64_t least_ = std::numeric_limits<int64_t>::max();
+};
+
 }  // namespace sandgate

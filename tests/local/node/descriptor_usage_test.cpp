@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <filesystem>
 #include <fstream>
 #include <thread>
 #include <vector>
@@ -116,6 +117,26 @@ TEST(DescriptorUsage, ReadsWhatAnEpollInstanceWatches) {
       << "as older kernels say it";
 }
 
+TEST(DescriptorUsage, CountsWhatItTakesToCloseAll) {
+  const Holder holder([] {
+    const int locked = unnamed_file(), other = unnamed_file();
+    lock_bytes(other, F_OFD_SETLK, 5);
+    for (int i = 0; i < 3; ++i) (void)!dup(other);
+    flock(locked, LOCK_SH);
+  });
+  const DescriptorUsage usage = look_at({holder.pid()});
+  EXPECT_EQ(usage.locks, 4 * 5 + 1) << "each descriptor tells its file's";
+  EXPECT_EQ(usage.lock_steps, 4 * 20 + 1);
+  EXPECT_EQ(usage.unnamed_locks, 0) << "a file that was made without a name is one of its own";
+}
+
+TEST(DescriptorUsage, LocksOfWhatHasNoNameAreFew) {
+  const Holder holder([] { lock_bytes(eventfd(0, 0), F_SETLK, 65); });
+  const DescriptorUsage usage = look_at({holder.pid()});
+  EXPECT_EQ(usage.unnamed_locks, 65);
+  EXPECT_TRUE(usage.is_excessive());
+}
+
 TEST(DescriptorUsage, ReadsTheTableOfUnixSockets) {
   const std::string title = "Num       RefCount Protocol Flags    Type St Inode Path\n";
   EXPECT_EQ(parse_unix_sockets(""), std::set<uint64_t>());
@@ -126,6 +147,23 @@ TEST(DescriptorUsage, ReadsTheTableOfUnixSockets) {
           "00000000fdbfd4b5: 00000002 00000000 00010000 0001 01 71662 /run/a socket\n" +
           "0000000000000000: 00000002 00000000 00000000 0001 02     0 @waits\n" + "cut off\n"),
       (std::set<uint64_t>{1661, 71662}));
+}
+
+TEST(LockGrowth, IsMeasuredFromTheLeast) {
+  const TempDirectory caches;
+  const std::string cache = caches.path() + "/file_lock_cache";
+  LockGrowth growth;
+  EXPECT_FALSE(growth.is_suspicious(caches.path()));
+  std::filesystem::create_directory(cache);
+  const auto is_suspicious = [&](LockGrowth& of, const char* total) {
+    std::ofstream(cache + "/total_objects") << total;
+    return of.is_suspicious(caches.path());
+  };
+  LockGrowth later;
+  EXPECT_FALSE(is_suspicious(later, "5000 N0=5000\n"));
+  EXPECT_FALSE(is_suspicious(later, "4000 N0=4000\n"));
+  EXPECT_FALSE(is_suspicious(later, "5024 N0=5024\n"));
+  EXPECT_TRUE(is_suspicious(later, "5025 N0=5025\n"));
 }
 
 TEST(SlabGrowth, IsMeasuredFromTheLeast) {
