@@ -1,7 +1,9 @@
 #include "local/namespaces/freezer.hpp"
 
+#include <fcntl.h>
 #include <unistd.h>
 
+#include <string_view>
 #include <thread>
 
 #include "local/namespaces/cgroup.hpp"
@@ -12,17 +14,16 @@ namespace {
 
 constexpr const char* kStateV1 = "freezer.state";
 constexpr const char* kSwitchV2 = "cgroup.freeze";
+constexpr std::string_view kGoOnV1 = "THAWED", kGoOnV2 = "0";
 
 struct Freezer {
   std::string directory;
   bool v2 = false;
 
   bool exists() const { return !directory.empty(); }
+  std::string path() const { return directory + "/" + (v2 ? kSwitchV2 : kStateV1); }
   void stop() const {
     write_cgroup_file(directory, v2 ? kSwitchV2 : kStateV1, v2 ? "1" : "FROZEN");
-  }
-  void go_on() const {
-    write_cgroup_file(directory, v2 ? kSwitchV2 : kStateV1, v2 ? "0" : "THAWED");
   }
   bool stands_still() const {
     return v2 ? stat_value(read_cgroup_file(directory, "cgroup.events"), "frozen") == 1
@@ -56,11 +57,25 @@ bool freeze(const std::vector<std::string>& directories, std::chrono::millisecon
 
 void thaw(const std::vector<std::string>& directories) noexcept {
   try {
-    const Freezer freezer = freezer_of(directories);
-    if (freezer.exists()) freezer.go_on();
+    OpenFreezer(directories).thaw();
   } catch (const StepError&) {
-    // the group was removed meanwhile
+    // no descriptor is to be had: the caller asks again, or the group is removed later
   }
+}
+
+OpenFreezer::OpenFreezer(const std::vector<std::string>& directories) {
+  const Freezer freezer = freezer_of(directories);
+  if (!freezer.exists()) return;
+  v2_ = freezer.v2;
+  switch_.reset(open(freezer.path().c_str(), O_WRONLY | O_CLOEXEC));
+  const bool gone = errno == ENOENT || errno == ENODEV;  // removed meanwhile
+  if (!switch_ && !gone) throw StepError("open the freezer", errno);
+}
+
+void OpenFreezer::thaw() const noexcept {
+  const std::string_view word = v2_ ? kGoOnV2 : kGoOnV1;
+  // Fails only for a group that was removed meanwhile.
+  if (switch_ && write(switch_.get(), word.data(), word.size()) < 0) return;
 }
 
 }  // namespace sandgate

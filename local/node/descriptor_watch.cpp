@@ -1,6 +1,7 @@
 #include "local/node/descriptor_watch.hpp"
 
 #include <algorithm>
+#include <optional>
 
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
@@ -28,16 +29,17 @@ constexpr int kMaxHiding = 3;
 // long system call may not be stopped in time, and is counted as it is.
 class ScanFreeze {
  public:
-  explicit ScanFreeze(const LiveSandbox& live) : thaw_(live) {
+  explicit ScanFreeze(const LiveSandbox& live) {
     try {
+      thaw_.emplace(live);
       freeze(live.record.cgroups, kUntilStill);
     } catch (const StepError&) {
-      // there is no freezer
+      // There is no freezer, or no descriptor to thaw it with: they are counted as they run.
     }
   }
 
  private:
-  ThawGuard thaw_;
+  std::optional<ThawGuard> thaw_;
 };
 
 DescriptorUsage usage_of(const JournalRecord& record) {

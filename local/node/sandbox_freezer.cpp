@@ -5,6 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/freezer.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/launch_failure.hpp"
 #include "local/node/thaw_guard.hpp"
 
 namespace sandgate {
@@ -20,7 +21,8 @@ Error not_frozen(ErrorCode code) {
   return Error(code, "a process of the sandbox cannot be stopped now");
 }
 
-// Begins to freeze it, and returns whether it is frozen after `timeout`. Throws Error(unsupported).
+// Begins to freeze it, and returns whether it is frozen after `timeout`. Throws Error(unsupported),
+// and no_capacity if it may be frozen later.
 bool try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) {
   try {
     return freeze(record.cgroups, timeout);
@@ -28,6 +30,9 @@ bool try_freeze(const JournalRecord& record, std::chrono::milliseconds timeout) 
     log::warn("sandbox not frozen", {{"sandbox", record.id},
                                      {"step", failure.what()},
                                      {"error", std::strerror(failure.number)}});
+    if (is_lack_of_resources(failure))
+      throw Error(ErrorCode::no_capacity, std::string("the machine lacks what a pause takes: ") +
+                                              std::strerror(failure.number));
     throw Error(ErrorCode::unsupported, "this sandbox cannot be frozen");
   }
 }
@@ -51,11 +56,11 @@ void SandboxFreezer::wait_until_frozen(const LiveSandbox& live,
   }
 }
 
-void SandboxFreezer::undo_pause(LiveSandbox& live) {
+void SandboxFreezer::undo_pause(LiveSandbox& live, const OpenFreezer& freezer) {
   live.freezing_until.reset();
   const Time since = live.record.paused_at;
   note_paused(live, false);
-  thaw_and_tell(live, since);
+  thaw_and_tell(live, freezer, since);
 }
 
 // The journal and find() say paused from the first call on, so that a supervisor which adopts the
@@ -66,6 +71,7 @@ void SandboxFreezer::pause(const std::string& id) {
   table_.check_alive(*live);
   const bool begins = !live->record.paused;
   if (!begins && !live->freezing_until) return;
+  const OpenFreezer freezer(live->record.cgroups);  // so that it can be undone
   if (begins) {
     note_paused(*live, true);
     live->freezing_until = Steady::now() + kFreezeTimeout;
@@ -76,7 +82,7 @@ void SandboxFreezer::pause(const std::string& id) {
     throw not_frozen(Steady::now() < *live->freezing_until ? ErrorCode::timeout
                                                            : ErrorCode::conflict);
   } catch (const Error& failure) {
-    if (failure.code != ErrorCode::timeout) undo_pause(*live);
+    if (failure.code != ErrorCode::timeout) undo_pause(*live, freezer);
     throw;
   }
 }
@@ -85,7 +91,7 @@ void SandboxFreezer::resume(const std::string& id) {
   LivePtr live = table_.get(id);
   const auto busy = lock_sandbox(*live);
   table_.check_alive(*live);
-  if (live->record.paused) undo_pause(*live);
+  if (live->record.paused) undo_pause(*live, OpenFreezer(live->record.cgroups));
 }
 
 void SandboxFreezer::restore(const JournalRecord& record) const {

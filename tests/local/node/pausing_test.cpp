@@ -1,4 +1,5 @@
 #include <signal.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <atomic>
@@ -237,6 +238,32 @@ TEST_F(PausingTest, TheEndOfWhatCannotBeStoppedIsNotWaitedFor) {
   EXPECT_EQ(code, ErrorCode::conflict);
   killer.join();
   EXPECT_TRUE(eventually([&] { return state(id) == BackendState::gone; }));
+}
+
+// Whatever a pause, resume or copy fails at, the sandbox is not left standing still.
+TEST_F(PausingTest, ANodeThatIsShortOfDescriptorsLeavesNoRunningSandboxFrozen) {
+  if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "disks cannot be copied";
+  const std::string id = counting(node().spec());
+  const auto is_open = [&](rlim_t number) {
+    return std::filesystem::exists(std::filesystem::symlink_status(
+        "/proc/" + std::to_string(node().pid()) + "/fd/" + std::to_string(number)));
+  };
+  rlimit before{};
+  ASSERT_EQ(prlimit(node().pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  int failed = 0, made = 0;
+  for (rlim_t more = 0; more < 12; ++more) {
+    rlimit few{0, before.rlim_max};
+    for (rlim_t free = 0; free <= more; ++few.rlim_cur) free += is_open(few.rlim_cur) ? 0 : 1;
+    ASSERT_EQ(prlimit(node().pid(), RLIMIT_NOFILE, &few, nullptr), 0);
+    const auto code =
+        code_of([&] { run(provider().snapshot(id, make_id("sn"), Keeps::disk, true)); });
+    ASSERT_EQ(prlimit(node().pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+    ++(code ? failed : made);
+    EXPECT_FALSE(is_frozen(id)) << "with " << more + 1 << " descriptors left";
+  }
+  EXPECT_GT(failed, 0);
+  EXPECT_GT(made, 0);
+  EXPECT_TRUE(advances(id));
 }
 
 TEST_F(PausingTest, UnknownSandboxesAreNotFound) {
