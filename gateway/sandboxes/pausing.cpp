@@ -181,32 +181,36 @@ Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   co_return co_await carry_out_resume(*resuming);
 }
 
-// The clock of some backends goes on while a sandbox is paused. One that is not told so ends what
-// its tenant was told is kept, so it is told again if it does not answer.
-Task<void> Pausing::let_wait(DeploymentPtr deployment, SandboxRecord record) {
+Task<std::optional<Error>> Pausing::set_backend_ttl(DeploymentPtr deployment, SandboxRecord record,
+                                                    std::chrono::seconds ttl) {
   const std::chrono::seconds most(deployment->descriptor.limits.max_ttl_seconds);
-  // With the pause itself it must not take longer than the lease.
+  // With the pause or resume itself it must not take longer than the lease.
   const auto limit = std::chrono::steady_clock::now() + kExtendTimeout;
-  Backoff pause;
-  for (auto ttl = kPausedTtl;;) {
+  for (Backoff pause;;) {
     const auto left = limit - std::chrono::steady_clock::now();
     auto extending = deployment->backend->extend(record.backend_id, ttl);
-    const auto longer = co_await attempt_within(left, std::move(extending));
-    const auto* error = std::get_if<Error>(&longer);
-    if (!error) co_return;
+    const auto outcome = co_await attempt_within(left, std::move(extending));
+    const auto* error = std::get_if<Error>(&outcome);
+    if (!error) co_return std::nullopt;
     // A limit of the backend is still longer than what is left at the end of its time.
     if (error->code == ErrorCode::invalid && most.count() > 0 && most < ttl) {
       ttl = most;
       continue;
     }
     const bool passes = !is_definite_failure(*error) && !are_credentials_refused(*error);
-    if (!passes || std::chrono::steady_clock::now() + kLastExtend > limit) {
-      log::info("a backend may end a paused sandbox by its own clock",
-                {{"sandbox", record.id.value}, {"reason", error->what()}});
-      co_return;
-    }
+    if (!passes || std::chrono::steady_clock::now() + kLastExtend > limit) co_return *error;
     co_await pause.wait();
   }
+}
+
+// The clock of some backends goes on while a sandbox is paused. One that is not told so ends what
+// its tenant was told is kept.
+Task<void> Pausing::let_wait(DeploymentPtr deployment, SandboxRecord record) {
+  auto lengthening = set_backend_ttl(std::move(deployment), record, kPausedTtl);
+  const auto error = co_await std::move(lengthening);
+  if (error)
+    log::info("a backend may end a paused sandbox by its own clock",
+              {{"sandbox", record.id.value}, {"reason", error->what()}});
 }
 
 Task<Outcome<Keeps>> Pausing::ask_to_pause(DeploymentPtr deployment, SandboxRecord record) {
@@ -376,9 +380,11 @@ Task<void> Pausing::shorten(DeploymentPtr deployment, SandboxRecord record,
   const auto outcome = co_await attempt(parts_.database.run(std::move(read)));
   const auto* row = std::get_if<MaybeRecord>(&outcome);
   if (!row || !*row || (*row)->state != record.state) co_return;
-  auto shortening =
-      deployment->backend->extend(record.backend_id, backend_ttl(ttl, deployment->descriptor));
-  co_await attempt_within(kExtendTimeout, std::move(shortening));
+  auto shortening = set_backend_ttl(deployment, record, backend_ttl(ttl, deployment->descriptor));
+  const auto error = co_await std::move(shortening);
+  if (error)
+    log::info("a backend may keep a sandbox beyond its time",
+              {{"sandbox", record.id.value}, {"reason", error->what()}});
 }
 
 }  // namespace sandgate

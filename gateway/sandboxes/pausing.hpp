@@ -43,6 +43,10 @@ class Pausing {
   Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable
   // Handles a refusal or missing answer of the backend; returns the error for the caller.
   Task<Error> give_up(SandboxRecord record, Error error);
+  // Sets the backend's TTL, or the longest that it allows. Asks again for some seconds if the
+  // backend does not answer. Returns why it is as it was, or may be.
+  Task<std::optional<Error>> set_backend_ttl(DeploymentPtr deployment, SandboxRecord record,
+                                             std::chrono::seconds ttl);
   // Moves the backend's own end of one that waits paused: to kPausedTtl, or as far as it allows.
   Task<void> let_wait(DeploymentPtr deployment, SandboxRecord record);
   Task<Outcome<Keeps>> ask_to_pause(DeploymentPtr deployment, SandboxRecord record);

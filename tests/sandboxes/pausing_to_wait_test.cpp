@@ -45,6 +45,17 @@ TEST_F(PausingToWait, ABackendThatDoesNotAnswerIsToldAgainHowLongToKeepIt) {
   }
 }
 
+// Else it would keep for a year what its gateway, if that is gone, does not end.
+TEST_F(PausingToWait, ABackendThatDoesNotAnswerIsToldAgainThatTimeCounts) {
+  for (const ErrorCode lost : {ErrorCode::unavailable, ErrorCode::timeout}) {
+    const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
+    pause_to_wait(box);
+    world.a->fail_extends(lost, 3);
+    EXPECT_EQ(resume(box).state, SandboxState::running);
+    EXPECT_LT(world.a->last_extension(), seconds(121));
+  }
+}
+
 TEST_F(PausingToWait, OneThatWaitedIsGivenItsWholeTime) {
   const SandboxRecord box = world.create([](Profile& p) { p.ttl_seconds = 60; });
   pause_to_wait(box);
