@@ -187,11 +187,13 @@ void resolve(pqxx::work& tx, const OpenAttempt& attempt) {
                attempt.sandbox.value, attempt.ordinal);
 }
 
+// One that ends later than any lease can is of before the database's clock was set back.
 bool acquire_lease(pqxx::work& tx, const std::string& name, std::chrono::milliseconds lease) {
   return !run_prepared(tx, R"sql(
     INSERT INTO sweep_lease AS held (name, until)
     VALUES ($1, now() + make_interval(secs => $2 / 1000.0))
-    ON CONFLICT (name) DO UPDATE SET until = excluded.until WHERE held.until <= now()
+    ON CONFLICT (name) DO UPDATE SET until = excluded.until
+      WHERE held.until <= now() OR held.until > now() + 2 * make_interval(secs => $2 / 1000.0)
     RETURNING true)sql",
                        name, lease.count())
               .empty();

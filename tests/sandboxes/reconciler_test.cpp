@@ -59,6 +59,16 @@ TEST(Reconciler, TakesTurnsWhereSeveralGatewaysLook) {
   EXPECT_FALSE(run(other.reconcile(on)));
 }
 
+TEST(Reconciler, LooksAlthoughTheClockWasSetBack) {
+  World world;
+  Reconciler one(world.replica.lifecycle, {});
+  const DeploymentPtr on = world.replica.deployments.find(world.tenant, "a");
+  EXPECT_TRUE(run(one.reconcile(on)));
+  world.sql("UPDATE sweep_lease SET until = until + interval '1 hour' RETURNING name");
+  EXPECT_TRUE(run(one.reconcile(on)));
+  EXPECT_FALSE(run(one.reconcile(on)));
+}
+
 // Any tenant may configure a backend that never answers.
 TEST(Reconciler, ABackendThatIsAwayFillsNoLog) {
   World world;
