@@ -23,9 +23,13 @@ struct Simulation {
 Profile draft_from(const Json& document) {
   try {
     return parse_profile(document);
-  } catch (Error& error) {
-    for (FieldProblem& field : error.fields) field.path = "/profile" + field.path;
-    throw;
+  } catch (const Error& error) {
+    if (error.fields.empty()) throw;
+    std::vector<FieldProblem> fields = error.fields;
+    for (FieldProblem& field : fields) field.path = "/profile" + field.path;
+    Error placed = Error::invalid(fields.front().path, fields.front().message);
+    placed.fields = std::move(fields);
+    throw placed;
   }
 }
 
