@@ -3,6 +3,7 @@
 #include "gateway/compat/e2b/create_request.hpp"
 #include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
+#include "gateway/compat/e2b/sandbox_view.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -17,11 +18,22 @@ Json document_of(const http::Response& answer) {
   return Json::parse(std::get<std::string>(answer.body));
 }
 
+// Clients take only 404 for a sandbox that is gone.
+Error as_of_clients(const Error& error, const std::string& sandbox) {
+  if (!error.details.contains("state")) return error;
+  const auto state = sandbox_state_from(error.details["state"].get<std::string>());
+  return state && !is_shown(*state) ? Error::not_found("sandbox", sandbox) : error;
+}
+
 }  // namespace
 
 Task<http::Response> Templates::create(http::Request& request) {
   drop_client_id(request);
-  const http::Response made = co_await snapshots_.create(request);
+  auto making = snapshots_.create(request);
+  const auto outcome = co_await attempt(std::move(making));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    throw as_of_clients(*error, request.param("id"));
+  const http::Response& made = std::get<http::Response>(outcome);
   co_return http::Response::json(201, template_json(document_of(made)));
 }
 

@@ -355,6 +355,9 @@ class Wire(unittest.TestCase):
         self.assertEqual(self.here.control("DELETE", "/sandboxes/" + box).status, 204)
         gone = self.here.control("DELETE", "/sandboxes/" + box)
         self.assertEqual((gone.status, gone.json()["code"]), (404, 404))
+        for verb in ("snapshots", "fork", "pause", "timeout", "connect"):
+            gone = self.here.control("POST", f"/sandboxes/{box}/{verb}", {})
+            self.assertEqual((verb, gone.status, gone.json()["code"]), (verb, 404, 404))
         for answer in (self.here.data("GET", "/health", box), self.here.rpc("process.Process/List", {}, box, token),
                        self.here.data("GET", "/files?path=x", box, token),
                        self.here.data("POST", "/process.Process/Start", box, token, envelope({"process": {"cmd": "a"}}), STREAM)):
