@@ -23,18 +23,11 @@ SOCKET = "/.s.PGSQL.5432"
 NUMBERS = (2, 3, 4, 2, 3, 4)
 
 
-class Between:
-    """A way to a database. After lose(n), the n-th commit is delivered and the connection then breaks."""
+class Way:
+    """A way to a server, which loses the answers to some of what is asked through it."""
 
-    def __init__(self, target):
-        self.target = target
-        self.directory = tempfile.mkdtemp(prefix="sandgate-db-", dir="/tmp")
-        os.chmod(self.directory, 0o755)
-        self.lock, self.left = threading.Lock(), 0
-        self.listener = socket.socket(socket.AF_UNIX)
-        self.listener.bind(self.directory + SOCKET)
-        os.chmod(self.directory + SOCKET, 0o777)
-        self.listener.listen(100)
+    def __init__(self, listener):
+        self.listener, self.lock, self.left = listener, threading.Lock(), 0
         threading.Thread(target=self.accept, daemon=True).start()
 
     def lose(self, number):
@@ -45,16 +38,14 @@ class Between:
         with contextlib.suppress(OSError):
             while True:
                 client, _ = self.listener.accept()
-                server = socket.socket(socket.AF_UNIX)
-                server.connect(self.target + SOCKET)
-                lost = threading.Event()
+                server, lost = self.dial(), threading.Event()
                 for ends in ((client, server, True), (server, client, False)):
                     threading.Thread(target=self.relay, args=(*ends, lost), daemon=True).start()
 
     def relay(self, source, sink, is_question, lost):
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if is_question and b"COMMIT" in data and self.is_the_one():
+                if is_question and self.loses_answer_to(data):
                     lost.set()
                 elif not is_question and lost.is_set():
                     break
@@ -63,7 +54,31 @@ class Between:
             with contextlib.suppress(OSError):
                 end.shutdown(socket.SHUT_RDWR)
 
-    def is_the_one(self):
+    def close(self):
+        self.listener.close()
+
+
+class Between(Way):
+    """A way to a database. After lose(n), the n-th commit is delivered and the connection then breaks."""
+
+    def __init__(self, target):
+        self.target = target
+        self.directory = tempfile.mkdtemp(prefix="sandgate-db-", dir="/tmp")
+        os.chmod(self.directory, 0o755)
+        listener = socket.socket(socket.AF_UNIX)
+        listener.bind(self.directory + SOCKET)
+        os.chmod(self.directory + SOCKET, 0o777)
+        listener.listen(100)
+        super().__init__(listener)
+
+    def dial(self):
+        server = socket.socket(socket.AF_UNIX)
+        server.connect(self.target + SOCKET)
+        return server
+
+    def loses_answer_to(self, data):
+        if b"COMMIT" not in data:
+            return False
         with self.lock:
             if self.left == 0:
                 return False
@@ -71,7 +86,7 @@ class Between:
             return self.left == 0
 
     def close(self):
-        self.listener.close()
+        super().close()
         shutil.rmtree(self.directory)
 
 
@@ -123,39 +138,23 @@ def test_whoever_repeats_a_call_has_it_done_once():
             client.ok("DELETE", f"/v1/sandboxes/{one}")
 
 
-class Forgetful:
+class Forgetful(Way):
     """A way to a server's port. After lose(n), the answers to the next n starts of programs are not passed on."""
 
     def __init__(self, server):
-        self.server, self.left = server, 0
-        self.listener = socket.create_server(("127.0.0.1", 0))
-        self.port = self.listener.getsockname()[1]
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.server = server
+        listener = socket.create_server(("127.0.0.1", 0))
+        self.port = listener.getsockname()[1]
+        super().__init__(listener)
 
-    def lose(self, number):
-        self.left = number
+    def dial(self):
+        return socket.create_connection((self.server.host, self.server.port))
 
-    def accept(self):
-        with contextlib.suppress(OSError):
-            while True:
-                client, _ = self.listener.accept()
-                server = socket.create_connection((self.server.host, self.server.port))
-                lost = threading.Event()
-                for ends in ((client, server, True), (server, client, False)):
-                    threading.Thread(target=self.relay, args=(*ends, lost), daemon=True).start()
-
-    def relay(self, source, sink, is_question, lost):
-        with contextlib.suppress(OSError):
-            while data := source.recv(65536):
-                if is_question and b"/exec HTTP" in data and self.left > 0:
-                    self.left -= 1
-                    lost.set()
-                elif not is_question and lost.is_set():
-                    break
-                sink.sendall(data)
-        for end in (source, sink):
-            with contextlib.suppress(OSError):
-                end.shutdown(socket.SHUT_RDWR)
+    def loses_answer_to(self, data):
+        with self.lock:
+            lost = b"/exec HTTP" in data and self.left > 0
+            self.left -= lost
+            return lost
 
 
 @contextlib.contextmanager
@@ -171,7 +170,7 @@ def above():
         try:
             yield way, upper.tenant("unlucky")[1]
         finally:
-            way.listener.close()
+            way.close()
 
 
 def test_a_program_whose_start_is_not_confirmed_runs_once():
