@@ -158,16 +158,21 @@ TEST_F(JournalTest, EachOfManyAppendsLearnsWhatBecameOfItsRecord) {
     const std::lock_guard lock(mutex);
     if (!std::holds_alternative<Error>(outcome)) acknowledged.insert(std::to_string(i));
   };
-  for (int i = 0; i < 1000; ++i) asio::co_spawn(pool, append(i), asio::detached);
-  // The disk is full now and then, and the first time until somebody noticed.
-  while (left > 0) {
+  const auto fill_disk = [&] {
     const rlimit full{std::filesystem::file_size(path), limit.rlim_max};
     setrlimit(RLIMIT_FSIZE, &full);
+  };
+  // The disk is full now and then, and from the beginning until somebody noticed.
+  fill_disk();
+  for (int i = 0; i < 1000; ++i) asio::co_spawn(pool, append(i), asio::detached);
+  while (left > 0) {
     do std::this_thread::yield();
     while (refused == 0 && left > 0);
     setrlimit(RLIMIT_FSIZE, &limit);
     std::this_thread::yield();
+    fill_disk();
   }
+  setrlimit(RLIMIT_FSIZE, &limit);
   pool.join();
   std::signal(SIGXFSZ, before);
   EXPECT_GT(refused, 0);
