@@ -4,7 +4,6 @@
 #include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/core/statement.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/elsewhere.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
@@ -84,11 +83,6 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
   parts_.spend.adjust(tx, record, {});
 }
 
-bool Pausing::is_aligned(const SandboxRecord& record) const {
-  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  return deployment && !deployment->descriptor.machine.empty();
-}
-
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps requested, bool waits) {
   for (int tries = kPauseTries;; --tries) {
     const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
@@ -129,9 +123,7 @@ Task<Pausing::MaybeRecord> Pausing::write_intention(SandboxId id, SandboxState s
 Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps requested,
                                                 bool waits) {
   const SandboxId id = running.id;
-  const bool may_be_lost = is_aligned(running);
-  auto write = [id, requested, waits, may_be_lost](pqxx::work& tx) {
-    if (may_be_lost) commit_asynchronously(tx);
+  auto write = [id, requested, waits](pqxx::work& tx) {
     return sandbox_rows::set_pausing(tx, id, requested, kPauseLease, waits);
   };
   // Use that begins from here on waits for the row instead of being frozen midway.
@@ -166,8 +158,7 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
 
 Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   const SandboxId id = paused.id;
-  auto write = [this, id, may_be_lost = is_aligned(paused)](pqxx::work& tx) {
-    if (may_be_lost) commit_asynchronously(tx);
+  auto write = [this, id](pqxx::work& tx) {
     auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
     if (!resuming) return resuming;
     // Running costs more than being paused, so the budget has to cover it again.

@@ -29,9 +29,6 @@ class Pausing {
  private:
   using MaybeRecord = std::optional<SandboxRecord>;
   using Change = std::function<MaybeRecord(pqxx::work&)>;
-  // Whether align_states() finds the sandbox if its row lost the intention with the database: then
-  // only the result's commit is waited for, which makes both durable.
-  bool is_aligned(const SandboxRecord& record) const;
   // Writes the intention `state`, pausing or resuming; empty when another writer was first.
   Task<MaybeRecord> write_intention(SandboxId id, SandboxState state, Change change);
   // Reads the backend's counters in parallel with writing the intention.
