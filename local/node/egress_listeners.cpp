@@ -7,12 +7,11 @@
 
 #include <cstring>
 #include <exception>
-#include <set>
 #include <thread>
 
-#include "gateway/core/network_rule.hpp"
 #include "local/namespaces/net.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/node/egress_routes.hpp"
 #include "local/node/local_route.hpp"
 #include "local/node/sk_lookup.hpp"
 
@@ -20,7 +19,6 @@ namespace sandgate {
 namespace {
 
 constexpr uint16_t kDnsPort = 53, kProxyPort = 3128, kTransparentPort = 3129;
-constexpr const char* kSyntheticRange = "198.18.0.0/15";
 
 sockaddr_in on_loopback(uint16_t port) {
   sockaddr_in address{};
@@ -60,21 +58,6 @@ Fd bound_transparent() {
   return made;
 }
 
-// Blocks to be routed to the listeners: synthetic addresses for names, and addresses of rules.
-std::set<std::string> routes_of(const NetworkPolicy& network) {
-  std::set<std::string> routes{kSyntheticRange};
-  if (network.fallback == NetworkDefault::allow) return {"0.0.0.0/0", "::/0"};
-  for (const std::string& text : network.allow) {
-    const auto rule = network_rule_from(text);
-    if (!rule || rule->host.starts_with("*.") || host_name_from(rule->host)) continue;
-    // The namespace's loopback is not redirected.
-    if (rule->host.starts_with("127.") || rule->host.starts_with("[::1]")) continue;
-    const bool v6 = rule->host.starts_with('[');
-    routes.insert(v6 ? rule->host.substr(1, rule->host.size() - 2) : rule->host);
-  }
-  return routes;
-}
-
 // Runs `work`, which changes the thread's network namespace, on a thread of its own. Rethrows what
 // it throws.
 template <class F>
@@ -92,7 +75,7 @@ void in_thread(F work) {
 
 EgressListeners open_here(const NetworkPolicy& network) {
   EgressListeners listeners;
-  for (const std::string& block : routes_of(network)) set_local_route(block, true);
+  for (const std::string& block : egress_routes(network)) set_local_route(block, true);
   listeners.dns_udp = bound(SOCK_DGRAM, kDnsPort);
   listeners.dns_tcp = bound(SOCK_STREAM, kDnsPort);
   listeners.proxy = bound(SOCK_STREAM, kProxyPort);
@@ -114,7 +97,7 @@ EgressListeners open_egress_listeners(int pidfd, const NetworkPolicy& network) {
 }
 
 void change_egress_routes(int pidfd, const NetworkPolicy& before, const NetworkPolicy& after) {
-  const auto had = routes_of(before), wanted = routes_of(after);
+  const auto had = egress_routes(before), wanted = egress_routes(after);
   in_thread([&] {
     check(setns(pidfd, CLONE_NEWNET), "enter network namespace");
     for (const std::string& block : wanted)

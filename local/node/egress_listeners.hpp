@@ -14,9 +14,8 @@ struct EgressListeners {
 
 inline constexpr char kProxyUrl[] = "http://127.0.0.1:3128";
 
-// Opens the sockets in the network namespace of the process `pidfd`, and routes to them what the
-// policy may allow: synthetic addresses, address blocks of rules, or everything. Other addresses
-// have no route. Throws StepError.
+// Opens the sockets in the network namespace of the process `pidfd`, and makes the routes of
+// egress_routes() to them. Other addresses have no route. Throws StepError.
 EgressListeners open_egress_listeners(int pidfd, const NetworkPolicy& network);
 
 // Changes only the routes, from one policy's to another's: new ones first, so that none of the

@@ -349,6 +349,33 @@ def test_default_allow_still_keeps_private_addresses():
     world.end(box)
 
 
+def test_few_addresses_of_ipv6_are_routed():
+    """The kernel keeps something for each IPv6 address that is sent to. The proxy reaches the others nonetheless."""
+    send = """
+import socket, sys, collections
+sent = collections.Counter()
+s = socket.socket(socket.AF_INET6, socket.SOCK_DGRAM)
+for number in range(1000):
+    try:
+        s.sendto(b'x', (f'fd00::{number:x}', 9))
+        sent['sent'] += 1
+    except OSError as error:
+        sent[error.errno] += 1
+print(sorted(sent.items(), key=str))
+"""
+    ask = b"CONNECT [fd00::ffff]:443 HTTP/1.1\r\nHost: x\r\n\r\n"
+    for wide, rules in (("allow", ()), ("deny", ("[fd00::/32]:443",))):
+        box = world.box(*rules, default=wide)
+        assert world.python(box, send)["stdout"] == "[(101, 1000)]\n", wide  # ENETUNREACH
+        assert '"private_address"' in world.raw(box, PROXY, ask), wide  # it is judged, and would be dialled
+        world.end(box)
+    box = world.box("[fd00::/124]:443", "[fd00::/32]:443")
+    assert world.python(box, send)["stdout"] == "[('sent', 16), (101, 984)]\n"
+    assert " 101" not in world.python(box, CONNECT, "fd00::1", 443, direct=True)["stdout"]
+    assert world.python(box, CONNECT, "fd00::1:1", 443, direct=True)["stdout"] == "OSError 101\n"
+    world.end(box)
+
+
 def test_many_connections_wait_their_turn():
     box = world.box(f"api.test.example:{echo.port}")
     code = """
