@@ -278,6 +278,14 @@ void refuse_names_of_memory(SeccompFilter& filter) {
   filter.add(SCMP_ACT_ERRNO(EINVAL), "prctl", {SCMP_A0(SCMP_CMP_MASKED_EQ, kLow, PR_SET_VMA)});
 }
 
+// Pages of such a pipe count as nobody's memory. What they are for, notices of changes to keys, no
+// program here could ask for. The answer is that of a kernel without them.
+void refuse_pipes_of_notices(SeccompFilter& filter) {
+  constexpr uint64_t kNotificationPipe = O_EXCL;
+  filter.add(SCMP_ACT_ERRNO(ENOPKG), "pipe2",
+             {SCMP_A1(SCMP_CMP_MASKED_EQ, kNotificationPipe, kNotificationPipe)});
+}
+
 void refuse_device_nodes(SeccompFilter& filter) {
   for (uint64_t type : {S_IFCHR, S_IFBLK}) {
     filter.add(SCMP_ACT_ERRNO(EPERM), "mknod", {SCMP_A1(SCMP_CMP_MASKED_EQ, S_IFMT, type)});
@@ -314,6 +322,7 @@ Fd compile_arguments() {
   shorten_calls(filter);
   refuse_chosen_timers(filter);
   refuse_names_of_memory(filter);
+  refuse_pipes_of_notices(filter);
   refuse_signals_of_files(filter);
   return filter.program("arguments");
 }

@@ -186,6 +186,8 @@ constexpr Refused kRefused[] = {
     {"sched_setparam", {1}},
     {"sched_setscheduler", {1}},
     {"setxattr", {0, 0, 0, 1001}},
+    {"pipe2", {0, O_EXCL}},
+    {"pipe2", {0, O_EXCL | O_CLOEXEC}},
     {"poll", {0, 1025}},
     {"select", {1025}},
     {"semop", {0, 0, 33}},
@@ -222,6 +224,7 @@ TEST_F(SeccompVerdictsTest, OrdinaryArgumentsAreAllowed) {
                                   {"setsockopt", {0, SOL_SOCKET, SO_REUSEADDR}},
                                   {"sendto", {0, 0, 0, 0}},
                                   {"prlimit64", {7, RLIMIT_NOFILE, 1}},
+                                  {"pipe2", {0, O_CLOEXEC | O_NONBLOCK | O_DIRECT}},
                                   {"poll", {0, 1024}},
                                   {"setpriority", {PRIO_PROCESS, 0, 1}}};
   for (const Refused& one : kAllowed) EXPECT_FALSE(refuses(one.name, one.arguments)) << one.name;
