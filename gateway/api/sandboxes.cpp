@@ -50,9 +50,13 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
     filter.states = {*state};
   }
   if (query.find("ended")) filter.ended = query.flag("ended");
-  if (const auto profile = query.find("profile"); profile && !profile->empty())
+  if (const auto profile = query.find("profile"))
     std::tie(filter.profile, filter.profile_version) = profile_and_version(*profile);
-  filter.deployment = query.find("deployment").value_or("");
+  if (const auto deployment = query.find("deployment")) {
+    // Whoever ends all that a filter lists must not end all others for an empty one.
+    if (deployment->empty()) throw Error::invalid("/deployment", "must name a deployment");
+    filter.deployment = *deployment;
+  }
   for (const auto& [name, value] : query.items())
     if (name.starts_with("metadata.")) filter.metadata[name.substr(9)] = *query.find(name);
   if (!page.after.empty()) {
