@@ -34,6 +34,18 @@ Json to_json(const AccountBalance& balance) {
           {"balance", (balance.debit - balance.credit).to_string()}};
 }
 
+// The account whose transfers are requested, by its name or, as one of `tenant`, by that name's
+// last word.
+std::optional<std::string> account_parameter(const http::Query& query,
+                                             const std::optional<TenantId>& tenant) {
+  const auto wanted = query.find("account");
+  if (wanted == "") throw Error::invalid("/account", "must name an account");
+  if (wanted != "receivable" && wanted != "credits") return wanted;
+  if (!tenant)
+    throw Error::invalid("/account", "every tenant has an account of that name: name the tenant");
+  return wanted == "credits" ? credits_of(*tenant) : receivable_of(*tenant);
+}
+
 }  // namespace
 
 void LedgerHandlers::add_routes(http::Routes& routes) {
@@ -52,8 +64,9 @@ void LedgerHandlers::add_routes(http::Routes& routes) {
 Task<http::Response> LedgerHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 1, {"account", "tenant"});
   const TimeRange range = time_range_parameters(request.query);
-  const LedgerQuery query{.tenant = tenant_parameter(request),
-                          .account = request.query.find("account"),
+  const auto tenant = tenant_parameter(request);
+  const LedgerQuery query{.tenant = tenant,
+                          .account = account_parameter(request.query, tenant),
                           .from = range.from,
                           .to = range.to,
                           .after = page.after.empty() ? 0 : page.integer_after(0),
