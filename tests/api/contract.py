@@ -64,9 +64,14 @@ class Contract:
             response = self.resolve(responses.get(str(status), responses.get("default")))
             if status < 400 and str(status) not in responses:
                 wrong.append(f"{operation['operationId']} documents no {status}")
+            if headers.get("Idempotent-Replayed") and not self.takes_key(operation):
+                wrong.append(f"{operation['operationId']} documents no Idempotency-Key")
         else:
             response = self.resolve({"$ref": "#/components/responses/Problem"})
         return wrong + self.body_problems(response.get("content", {}), headers, body)
+
+    def takes_key(self, operation):
+        return any(self.resolve(one)["name"] == "Idempotency-Key" for one in operation.get("parameters", []))
 
     def body_problems(self, content, headers, body):
         media = headers.get("Content-Type", "").split(";")[0].strip()
