@@ -74,7 +74,7 @@ Error wrong_state(SandboxState state) { return wrong_state(SandboxRecord{.state 
 
 Error wrong_state(const SandboxRecord& record) {
   const std::string_view state = to_string(record.state);
-  const std::string end = is_ended(record.state) ? end_of(record) : "";
+  const std::string end = is_ending(record.state) ? end_of(record) : "";
   Error error(ErrorCode::conflict, end.empty() ? "the sandbox is " + std::string(state) : end);
   error.details = {{"state", state}};
   return error;

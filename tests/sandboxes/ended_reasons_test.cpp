@@ -51,6 +51,17 @@ TEST(EndedReasons, TimeAndIdlenessAreToldApart) {
   EXPECT_EQ(told(world, old), "the sandbox ended when its time to live was over");
 }
 
+// A program that runs when the time is over breaks off before the end is complete.
+TEST(EndedReasons, AnEndUnderWayTellsItsReasonToo) {
+  World world;
+  const SandboxRecord box = world.create();
+  world.a->refuse_kills(true);
+  run(world.replica.reaper(seconds(601)).expire());
+  ASSERT_EQ(world.row(box.id).state, SandboxState::stopping);
+  EXPECT_EQ(shown(world, box), "expired");
+  EXPECT_EQ(told(world, box), "the sandbox ended when its time to live was over");
+}
+
 using PausingEnds = PausingWorld;
 
 TEST_F(PausingEnds, OneThatWasToBePausedAndCouldNotEndsForWhatItWasToBePaused) {
