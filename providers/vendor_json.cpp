@@ -6,12 +6,12 @@ namespace sandgate {
 namespace {
 
 constexpr int kMaxLevels = 64;
-constexpr size_t kMaxValues = 500'000;
+constexpr size_t kMaxValues = 500'000, kMaxRecordValues = 32'768;
 
 // Whether there are more brackets outside of strings, nested or beside each other, or more commas,
-// than a document may have. Right for JSON, and for all text up to the place at which it stops
-// being JSON.
-bool is_too_large(std::string_view text) {
+// than a document of `most` values may have. Right for JSON, and for all text up to the place at
+// which it stops being JSON.
+bool is_too_large(std::string_view text, size_t most) {
   int level = 0;
   size_t values = 1;
   bool is_quoted = false;
@@ -21,23 +21,25 @@ bool is_too_large(std::string_view text) {
       ++at;
     else if (c == '"')
       is_quoted = !is_quoted;
-    else if (!is_quoted && (c == '[' || c == '{') &&
-             (++level > kMaxLevels || ++values > kMaxValues))
+    else if (!is_quoted && (c == '[' || c == '{') && (++level > kMaxLevels || ++values > most))
       return true;
     else if (!is_quoted && (c == ']' || c == '}'))
       --level;
-    else if (!is_quoted && c == ',' && ++values > kMaxValues)
+    else if (!is_quoted && c == ',' && ++values > most)
       return true;
   }
   return false;
 }
 
-}  // namespace
-
-Json parse_answer(std::string_view text) {
-  if (is_too_large(text)) return Json(Json::value_t::discarded);
+Json parse_bounded(std::string_view text, size_t most) {
+  if (is_too_large(text, most)) return Json(Json::value_t::discarded);
   return Json::parse(text, nullptr, /*allow_exceptions=*/false);
 }
+
+}  // namespace
+
+Json parse_answer(std::string_view text) { return parse_bounded(text, kMaxValues); }
+Json parse_record(std::string_view text) { return parse_bounded(text, kMaxRecordValues); }
 
 Error unexpected_answer(std::string_view provider) {
   Error error(ErrorCode::unavailable,

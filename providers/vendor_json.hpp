@@ -23,6 +23,10 @@ void read_tags(const Json& labels, BackendSandbox& sandbox);
 // for text that is not JSON, is nested more than 64 levels deep (copying that could exhaust the
 // stack), or holds more than about 500 000 values.
 Json parse_answer(std::string_view text);
+// The same for one record of a stream or message of a socket, which may hold about 32 000 values,
+// twice as many as a request: an upstream may send one after the other, and the event loop parses
+// them.
+Json parse_record(std::string_view text);
 
 // Error(unavailable) for an answer that does not match the provider's API.
 Error unexpected_answer(std::string_view provider);

@@ -84,7 +84,7 @@ Json to_command(const std::string& script, std::chrono::milliseconds limit) {
 }
 
 Chunk to_chunk(const std::string& payload) {
-  const Json document = parse_answer(payload);
+  const Json document = parse_record(payload);
   if (!document.is_object()) throw unexpected_answer("agentcore_runtime");
   const Json output = field_of(document, "contentDelta"), end = field_of(document, "contentStop");
   Chunk chunk{.out = text_of(output, "stdout"), .err = text_of(output, "stderr")};

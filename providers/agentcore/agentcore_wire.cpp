@@ -77,7 +77,7 @@ std::string to_command(const std::string& line) {
 }
 
 ToolResult to_result(const std::string& payload) {
-  const Json document = parse_answer(payload);
+  const Json document = parse_record(payload);
   return reading("agentcore", [&] {
     ToolResult result;
     result.failed = document.value("isError", Json()) == true;

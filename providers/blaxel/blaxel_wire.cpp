@@ -139,7 +139,7 @@ Json to_start(const Command& command, const std::string& name) {
 }
 
 std::optional<Output> to_output(std::string_view line) {
-  const Json record = parse_answer(line);
+  const Json record = parse_record(line);
   const std::string type = text_of(record, "type");
   if (type == "truncated")
     throw Error(ErrorCode::unavailable, "blaxel lost a part of the process's output");

@@ -74,7 +74,7 @@ ExecEvent to_event(const ServerEvent& event) {
     return result;
   }
   if (event.name != "exit") throw Error(ErrorCode::unavailable, "cloudflare lost the command");
-  const Json data = parse_answer(event.data);
+  const Json data = parse_record(event.data);
   result.status = exit_status_of(data, "exit_code");
   if (!result.status) throw unexpected_answer("cloudflare");
   return result;

@@ -233,7 +233,7 @@ Box to_box(const Json& document, const PodRules& rules) {
 }
 
 int to_status(std::string_view message) {
-  const Json status = parse_answer(message);
+  const Json status = parse_record(message);
   if (text_of(status, "status") == "Success") return 0;
   return reading("kubernetes", [&] {
     for (const Json& cause : status.value("details", Json::object()).value("causes", Json::array()))

@@ -158,7 +158,7 @@ std::string to_resize(PtySize size) {
 }
 
 Frame to_frame(const std::string& message) {
-  const Json document = parse_answer(message);
+  const Json document = parse_record(message);
   const std::string type = text_of(document, "type");
   return reading("northflank", [&] {
     Frame frame;

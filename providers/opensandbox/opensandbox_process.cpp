@@ -93,7 +93,7 @@ Task<void> OpenSandboxProcess::start() {
 
 std::optional<ProcessEvent> OpenSandboxProcess::event_of(WebSocket::Message message) {
   if (message.text) {
-    const Json frame = parse_answer(message.bytes);
+    const Json frame = parse_record(message.bytes);
     const std::string type = text_of(frame, "type");
     if (type == "error") throw Error(ErrorCode::unavailable, "opensandbox broke the process off");
     if (type != "exit") return std::nullopt;

@@ -108,7 +108,7 @@ bool has_next_page(const Json& document) {
 
 CommandEvent to_event(std::string_view line) {
   if (line.starts_with(kEventData)) line.remove_prefix(kEventData.size());
-  const Json event = parse_answer(line);
+  const Json event = parse_record(line);
   if (!event.is_object()) return {};
   const std::string type = text_of(event, "type");
   if (type == "execution_complete") return {.kind = CommandEvent::ended};

@@ -92,7 +92,7 @@ BackendSnapshot to_snapshot(const Json& document) {
 }
 
 std::optional<std::string> to_output(const ServerEvent& event) {
-  const Json data = parse_answer(event.data);
+  const Json data = parse_record(event.data);
   if (event.name == "error") throw unexpected_answer("runloop");
   std::string output = text_of(data, "output");
   if (output.empty()) return std::nullopt;

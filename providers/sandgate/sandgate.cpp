@@ -165,7 +165,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   auto events = co_await open_events(api_, std::move(call));
   const auto start = co_await events->next();
   if (start && start->name == "error") wire::to_process_event(*start);
-  const Json data = start && start->name == "start" ? parse_answer(start->data) : Json();
+  const Json data = start && start->name == "start" ? parse_record(start->data) : Json();
   if (!data.is_object() || !data.contains("process_id") || !data["process_id"].is_string())
     throw Error(ErrorCode::unavailable, "sandgate did not start the process");
   co_return std::make_unique<SandgateProcess>(

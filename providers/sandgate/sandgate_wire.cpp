@@ -48,7 +48,7 @@ ProcessExit to_exit(const Json& document) {
 OutputChunk to_chunk(const ServerEvent& event) {
   OutputChunk chunk;
   chunk.channel = event.name == "stderr" ? Channel::stderr_ : Channel::stdout_;
-  auto bytes = base64_decode(parse_answer(event.data).at("data").get<std::string>());
+  auto bytes = base64_decode(parse_record(event.data).at("data").get<std::string>());
   if (!bytes) throw unexpected_answer("sandgate");
   chunk.bytes = std::move(*bytes);
   try {
@@ -282,10 +282,10 @@ std::optional<ProcessEvent> to_process_event(const ServerEvent& event) {
   return reading("sandgate", [&]() -> std::optional<ProcessEvent> {
     if (event.name == "stdout" || event.name == "stderr" || event.name == "pty")
       return ProcessEvent(to_chunk(event));
-    if (event.name == "exit") return ProcessEvent(to_exit(parse_answer(event.data)));
+    if (event.name == "exit") return ProcessEvent(to_exit(parse_record(event.data)));
     if (event.name == "error") {
       const Error unknown(ErrorCode::unavailable, "sandgate lost the process");
-      throw error_of_problem("sandgate", parse_answer(event.data), unknown);
+      throw error_of_problem("sandgate", parse_record(event.data), unknown);
     }
     return std::nullopt;
   });
@@ -295,11 +295,11 @@ std::optional<FileChange> to_file_change(const ServerEvent& event) {
   return reading("sandgate", [&]() -> std::optional<FileChange> {
     if (event.name == "error") {
       const Error unknown(ErrorCode::unavailable, "sandgate lost the watch");
-      throw error_of_problem("sandgate", parse_answer(event.data), unknown);
+      throw error_of_problem("sandgate", parse_record(event.data), unknown);
     }
     const auto kind = file_change_kind_from(event.name);
     if (!kind) return std::nullopt;
-    const Json data = parse_answer(event.data);
+    const Json data = parse_record(event.data);
     if (!data.is_object()) throw unexpected_answer("sandgate");
     return FileChange{.kind = *kind,
                       .path = text_of(data, "path"),

@@ -109,7 +109,7 @@ WebSocket::Message to_resize(PtySize size) {
 Event to_event(const WebSocket::Message& message, bool pty) {
   if (message.text) {
     // Other text messages are notices about ports and the session.
-    const Json notice = parse_answer(message.bytes);
+    const Json notice = parse_record(message.bytes);
     if (text_of(notice, "type") != "exit") return {};
     const Json code = notice.value("exit_code", Json());
     if (!code.is_number_integer()) throw unexpected_answer("sprites");

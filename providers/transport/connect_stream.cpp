@@ -54,7 +54,7 @@ void EnvelopeSplitter::add(std::string_view bytes) {
     if (length > max_message_) throw broken("sent an endless record");
     if ((flags & ~kLastFlag) != 0) throw broken("sent a record of a form that was not asked for");
     if (rest.size() - kHeadSize < length) break;
-    Json json = parse_answer(rest.substr(kHeadSize, length));
+    Json json = parse_record(rest.substr(kHeadSize, length));
     if (!json.is_object()) throw broken("sent a record that is no object");
     messages_.push_back({flags == kLastFlag, std::move(json)});
     at += kHeadSize + length;

@@ -180,7 +180,7 @@ Json to_terminal(const Command& command, const std::string& cwd) {
 }
 
 std::optional<int> to_terminal_end(const std::string& message) {
-  const Json document = parse_answer(message);
+  const Json document = parse_record(message);
   if (text_of(document, "type") != "exit") return std::nullopt;
   const auto status = exit_status_of(document, "code");
   if (!status) throw unexpected_answer("vercel");
@@ -219,7 +219,7 @@ LogLine to_command(const Json& document) {
 }
 
 LogLine to_log_line(const std::string& line) {
-  const Json document = parse_answer(line);
+  const Json document = parse_record(line);
   if (document.is_object() && document.contains("command")) return to_command(document);
   const std::string stream = text_of(document, "stream");
   if (stream == "error") throw Error(ErrorCode::unavailable, "vercel ended the command's output");

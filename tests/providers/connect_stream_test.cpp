@@ -29,6 +29,16 @@ TEST(EnvelopeSplitter, RefusesWhatIsNone) {
   EXPECT_THROW(add(std::string("\0\0\0\0\x02{x", 7)), Error);
 }
 
+TEST(EnvelopeSplitter, RefusesWhatWouldTakeLongToRead) {
+  const auto list_of = [](size_t count) {
+    return envelope({{"a", Json::array_t(count, Json::array())}});
+  };
+  EnvelopeSplitter splitter;
+  splitter.add(list_of(1000));
+  EXPECT_EQ(splitter.next()->json["a"].size(), 1000u);
+  EXPECT_THROW(splitter.add(list_of(100'000)), Error);
+}
+
 TEST(ConnectError, NamesBecomeWhatTheCallerCanDo) {
   const auto code = [](const char* name) { return error_of("x", {{"code", name}}).code; };
   EXPECT_EQ(code("not_found"), ErrorCode::not_found);

@@ -14,18 +14,29 @@ TEST(ParseAnswer, RefusesWhatIsNestedTooDeep) {
   EXPECT_TRUE(parse_answer(std::string(1'000'000, '[')).is_discarded());
 }
 
+std::string list_of(std::string_view item, int count) {
+  std::string text = "[";
+  for (int i = 0; i < count; ++i) text.append(item).append(",");
+  return text + "0]";
+}
+
 TEST(ParseAnswer, RefusesWhatHoldsTooMuch) {
-  const auto list_of = [](std::string_view item, int count) {
-    std::string text = "[";
-    for (int i = 0; i < count; ++i) text.append(item).append(",");
-    return text + "0]";
-  };
   EXPECT_EQ(parse_answer(list_of("1", 499'000)).size(), 499'001u);
   EXPECT_EQ(parse_answer(list_of("[]", 249'000)).size(), 249'001u);
   EXPECT_EQ(parse_answer("\"" + std::string(600'000, ',') + "\"").get<std::string>().size(),
             600'000u);
   EXPECT_TRUE(parse_answer(list_of("1", 501'000)).is_discarded());
   EXPECT_TRUE(parse_answer(list_of("{}", 251'000)).is_discarded());
+}
+
+// An upstream sends as many records as it likes, each of which may be some mebibytes long.
+TEST(ParseRecord, RefusesWhatHoldsMoreThanAnyRecord) {
+  EXPECT_EQ(parse_record(list_of("1", 32'000)).size(), 32'001u);
+  EXPECT_EQ(parse_record("\"" + std::string(600'000, ',') + "\"").get<std::string>().size(),
+            600'000u);
+  EXPECT_TRUE(parse_record(list_of("1", 33'000)).is_discarded());
+  EXPECT_TRUE(parse_record(list_of("[]", 17'000)).is_discarded());
+  EXPECT_TRUE(parse_record(nested(65)).is_discarded());
 }
 
 TEST(ParseAnswer, CountsNoBracketsOfTextsAndNoSiblings) {
