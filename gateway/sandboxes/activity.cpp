@@ -57,12 +57,6 @@ void Activity::release(const std::string& id) {
   found->second.last_used = Steady::now();
 }
 
-size_t Activity::open_count(const SandboxId& id) const {
-  std::lock_guard lock(mutex_);
-  const auto found = uses_.find(id.value);
-  return found == uses_.end() ? 0 : found->second.open;
-}
-
 bool Activity::used_within(const SandboxId& id, std::chrono::milliseconds past) const {
   std::lock_guard lock(mutex_);
   const auto found = uses_.find(id.value);

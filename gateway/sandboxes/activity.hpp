@@ -20,8 +20,6 @@ class Activity : public std::enable_shared_from_this<Activity> {
 
   // Counts the sandbox as active while the handle lives. Null for sandboxes without idle timeout.
   std::shared_ptr<void> use(const SandboxId& id, std::chrono::seconds idle_timeout);
-  // Open handles of this replica.
-  size_t open_count(const SandboxId& id) const;
 
   // Whether a handle is open in this replica, or the last use here is less than `past` ago.
   bool used_within(const SandboxId& id, std::chrono::milliseconds past) const;

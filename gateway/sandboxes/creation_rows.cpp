@@ -1,5 +1,4 @@
 #include "gateway/core/settle.hpp"
-#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/create_limits.hpp"
 #include "gateway/sandboxes/creation.hpp"
 #include "gateway/sandboxes/creation_charge.hpp"

@@ -28,7 +28,7 @@ enum class DnsCode : uint8_t {
   refused = 5
 };
 
-inline constexpr uint16_t kTypeA = 1, kTypeAaaa = 28, kTypeHttps = 65, kTypeSvcb = 64;
+inline constexpr uint16_t kTypeA = 1;  // the only addresses that are answered
 
 struct DnsRefusal {
   uint16_t id = 0;

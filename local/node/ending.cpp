@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "gateway/core/log.hpp"
-#include "local/namespaces/freezer.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/node/kill.hpp"
 #include "local/node/launch_failure.hpp"
