@@ -126,6 +126,21 @@ Task<void> feed_or_kill(const OpenSandbox& box, ProcessStream& stream, std::stri
   throw *lost;
 }
 
+// What to tell of a start that failed. not_found and conflict may also be about something inside
+// the sandbox, so the backend is asked.
+Task<Error> explained(const OpenSandbox& box, Error failure) {
+  if (failure.code != ErrorCode::not_found && failure.code != ErrorCode::conflict)
+    co_return failure;
+  const auto found = co_await attempt(box.provider->find(box.backend_id));
+  const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
+  if (backend && !*backend)
+    co_await box.access->report_gone(box.id, "the backend no longer knows the sandbox");
+  // The sandbox may have just died without its backend knowing yet.
+  if (backend && *backend && failure.code == ErrorCode::not_found)
+    failure.code = ErrorCode::unavailable;
+  co_return failure;
+}
+
 void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
   if (request.command.background) require_verb(box, Verb::background);
   if (request.command.pty) require_verb(box, Verb::pty);
@@ -149,21 +164,10 @@ struct ExecHandlers::Run {
 
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command) {
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
-  if (auto* failure = std::get_if<Error>(&started)) {
-    // not_found and conflict may also be about something inside the sandbox, so the backend is
-    // asked.
-    if (failure->code == ErrorCode::not_found || failure->code == ErrorCode::conflict) {
-      const auto found = co_await attempt(box.provider->find(box.backend_id));
-      const auto* backend = std::get_if<std::optional<BackendSandbox>>(&found);
-      if (backend && !*backend)
-        co_await box.access->report_gone(box.id, "the backend no longer knows the sandbox");
-      // The sandbox may have just died without its backend knowing yet.
-      if (backend && *backend && failure->code == ErrorCode::not_found)
-        failure->code = ErrorCode::unavailable;
-    }
-    throw *failure;
-  }
-  co_return std::move(std::get<0>(started));
+  if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
+  auto explaining = explained(box, std::get<Error>(std::move(started)));
+  const Error failure = co_await std::move(explaining);
+  throw failure;
 }
 
 void require_verb(const OpenSandbox& box, Verb verb) {
@@ -210,11 +214,12 @@ Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
     co_await forget(claim);
     throw *failure;
   }
-  auto starting = start_program(box, command);
-  auto started = co_await attempt(std::move(starting));
+  auto started = co_await attempt(box.provider->exec(box.backend_id, command));
   if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
-  const Error& failure = std::get<Error>(started);
-  if (!may_run_twice(box, failure)) co_await forget(claim);
+  // Judged by what the backend said: explained, a certain failure may look like an uncertain one.
+  if (!may_run_twice(box, std::get<Error>(started))) co_await forget(claim);
+  auto explaining = explained(box, std::get<Error>(std::move(started)));
+  const Error failure = co_await std::move(explaining);
   throw failure;
 }
 

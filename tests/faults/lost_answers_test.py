@@ -201,14 +201,15 @@ def test_a_program_at_a_vendor_runs_once_at_most():
                            resources={"vcpu": 1, "memory_mib": 256, "disk_gib": 1}, placement={"only": ["vendor"]})
             client = server.tenant("unlucky")[1]
             box = "/v1/sandboxes/" + client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
-            for kind, status, marks in (("lost_reply", 409, "x"), ("reset", 409, ""), ("status", 200, "x")):
-                vendor.fail({"match": "POST .*/execute_async", "kind": kind, "status": 429, "times": 1})
+            for kind, refusal, status, marks in (("lost_reply", 0, 409, "x"), ("reset", 0, 409, ""),
+                                                 ("status", 429, 200, "x"), ("status", 404, 200, "xx")):
+                vendor.fail({"match": "POST .*/execute_async", "kind": kind, "status": refusal, "times": 1})
                 told = {}
                 for turn in ("first", "again"):
                     answer = client.call("POST", box + "/exec", {"shell": f"echo x >> {kind}", "timeout_ms": 10000},
-                                         headers={"Idempotency-Key": kind})
+                                         headers={"Idempotency-Key": f"{kind}-{refusal}"})
                     told[turn] = answer.status
-                assert told["first"] >= 429 and told["again"] == status, (kind, told, answer.body)
+                assert told["first"] >= 429 and told["again"] == status, (kind, refusal, told, answer.body)
                 ran = client.ok("POST", box + "/exec", {"shell": f"touch {kind}; cat {kind}"})["stdout"].split()
                 # What nobody was told of is killed, maybe before it ran.
                 assert ran == list(marks) or kind == "lost_reply" and not ran, (kind, ran)
