@@ -34,16 +34,28 @@ namespace {
 
 constexpr int kUsageError = 2;
 
+// The value of an unknown option takes the place of what follows it: `run --bogus 5 -- true` takes
+// 5 for the program. CLI11 then has `true` left as well, and tells it first. Of flags that were
+// given together it may be only one that is left: a part of a word.
+std::optional<std::string> first_unknown(const CLI::App& app,
+                                         const std::vector<std::string>& words) {
+  const std::vector<std::string> left = app.remaining(/*recurse=*/true);
+  for (const std::string& word : words)
+    if (word != "--" && std::ranges::count(left, word) > 0) return word;
+  const auto part = std::ranges::find_if(left, [](const auto& word) { return word != "--"; });
+  return part == left.end() ? std::nullopt : std::optional(*part);
+}
+
 // A mistyped command also leaves a required one missing, and CLI11 reports only the missing one.
 // Help requested for an unknown command would be that of its parent.
-std::optional<std::string> unknown_word(const CLI::App& app, const CLI::ParseError& error) {
+std::optional<std::string> unknown_word(const CLI::App& app, const CLI::ParseError& error,
+                                        const std::vector<std::string>& words) {
   if (!dynamic_cast<const CLI::RequiredError*>(&error) &&
       !dynamic_cast<const CLI::ExtrasError*>(&error) &&
       !dynamic_cast<const CLI::CallForHelp*>(&error))
     return std::nullopt;
-  const std::vector<std::string> words = app.remaining(/*recurse=*/true);
-  const auto unknown = std::ranges::find_if(words, [](const auto& word) { return word != "--"; });
-  if (unknown == words.end()) return std::nullopt;
+  const std::optional<std::string> unknown = first_unknown(app, words);
+  if (!unknown) return std::nullopt;
   const CLI::App* command = &app;
   std::string name = app.get_name();
   bool early = false;
@@ -55,10 +67,12 @@ std::optional<std::string> unknown_word(const CLI::App& app, const CLI::ParseErr
   if (early && command->get_option_no_throw(*unknown))
     return "'" + *unknown + "' goes after '" + name + "'";
   const bool runs = command->get_option_no_throw("COMMAND") != nullptr;
+  const bool parted = std::ranges::count(words, "--") > 0;
   const bool terminal = *unknown == "-t" || *unknown == "--tty";  // as other tools call it
   return "'" + *unknown + "' is no command or option of '" + name + "'" +
          (!runs      ? ""
           : terminal ? "; 'sandgate shell' opens a terminal"
+          : parted   ? ""
                      : "; a program that takes options goes after --");
 }
 
@@ -191,13 +205,13 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
 }
 
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
-  std::vector<std::string> words = asked_words(argc, argv);
+  const std::vector<std::string> words = asked_words(argc, argv);
   const bool as_json = ask_for_json(words);
   try {
-    std::ranges::reverse(words);  // CLI11 expects reverse order
-    app.parse(std::move(words));
+    // CLI11 expects reverse order.
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ParseError& error) {
-    auto complaint = unknown_word(app, error);
+    auto complaint = unknown_word(app, error, words);
     if (!complaint) complaint = unreadable_number(error);
     if (complaint || error.get_exit_code() != 0)
       return wrongly_used(complaint.value_or(error.what()), as_json);

@@ -81,6 +81,8 @@ TEST(CommandLine, AnUnknownWordIsNamed) {
   EXPECT_EQ(complaint({"exec", "sb1", "ls", "-la"}),
             "sandgate: '-la' is no command or option of 'sandgate exec'; a program that takes "
             "options goes after --");
+  EXPECT_EQ(complaint({"exec", "sb1", "--bogus", "5", "--", "ls"}),
+            "sandgate: '--bogus' is no command or option of 'sandgate exec'");
   EXPECT_EQ(complaint({"run", "--"}), "sandgate: COMMAND is required");
   EXPECT_EQ(complaint({"--profile", "create"}),
             "sandgate: '--profile' goes after 'sandgate create'");
