@@ -1,5 +1,6 @@
 #include "gateway/cli/settings.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include <yaml-cpp/yaml.h>
@@ -42,6 +43,17 @@ void read_file(Settings& settings, const std::filesystem::path& path) {
   }
 }
 
+// In a header such a character would end the line, and what follows would be another header. It is
+// mostly the carriage return that a file of variables from Windows leaves at the end of each.
+void refuse_control_characters(const char* variable, const std::string& value) {
+  const auto is_control = [](unsigned char c) { return c < 0x20 || c == 0x7F; };
+  if (std::ranges::any_of(value, is_control))
+    throw Error(ErrorCode::invalid,
+                std::string(variable) +
+                    " has a control character in it: do the lines of the file " +
+                    "that it comes from end in a carriage return?");
+}
+
 }  // namespace
 
 std::filesystem::path settings_path(const Environment& environment) {
@@ -57,6 +69,10 @@ Settings load_settings(const Environment& environment) {
   if (const auto key = environment("SANDGATE_API_KEY")) settings.api_key = Secret(*key);
   if (const auto key = environment("SANDGATE_ADMIN_KEY")) settings.admin_key = Secret(*key);
   if (const auto tenant = environment("SANDGATE_TENANT")) settings.tenant = *tenant;
+  refuse_control_characters("SANDGATE_URL", settings.url);
+  refuse_control_characters("SANDGATE_API_KEY", settings.api_key.reveal());
+  refuse_control_characters("SANDGATE_ADMIN_KEY", settings.admin_key.reveal());
+  refuse_control_characters("SANDGATE_TENANT", settings.tenant);
   while (settings.url.ends_with('/')) settings.url.pop_back();
   return settings;
 }

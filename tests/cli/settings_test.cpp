@@ -53,6 +53,25 @@ TEST_F(SettingsTest, TheEnvironmentWins) {
   EXPECT_EQ(load().api_key.reveal(), "sg_2");
 }
 
+// A carriage return at the end of a key, or a line break that would begin another header.
+TEST_F(SettingsTest, ControlCharactersAreRefusedByTheNameOfTheVariable) {
+  for (const char* name :
+       {"SANDGATE_URL", "SANDGATE_API_KEY", "SANDGATE_ADMIN_KEY", "SANDGATE_TENANT"})
+    for (const char* value : {"sg_1\r", "sg_1\nX-Other: 1"}) {
+      variables[name] = value;
+      try {
+        load();
+        ADD_FAILURE() << name;
+      } catch (const Error& error) {
+        EXPECT_EQ(std::string(error.what()).find(std::string(name) + " has a control character"),
+                  0u)
+            << error.what();
+      }
+      variables.erase(name);
+    }
+  EXPECT_EQ(load().url, "http://127.0.0.1:8080");
+}
+
 TEST_F(SettingsTest, WhatHasNoValueIsNotSet) {
   write("url:\napi_key: sg_1\ntenant:\n");
   variables["SANDGATE_URL"] = "";
