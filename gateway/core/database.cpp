@@ -1,5 +1,7 @@
 #include "gateway/core/database.hpp"
 
+#include <thread>
+
 #include "gateway/core/conninfo.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/statement.hpp"
@@ -26,6 +28,11 @@ Error unavailable(const char* what = "the database does not answer") {
   error.retry_after = kTryAgain;
   return error;
 }
+
+// Nothing was asked of the server yet.
+struct CannotConnect : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 // Each pool thread owns one connection; a thread serves exactly one Database.
 std::unique_ptr<pqxx::connection>& connection_of_this_thread() {
@@ -121,13 +128,45 @@ void Database::complete(std::shared_ptr<PendingCall> waiting, std::exception_ptr
   });
 }
 
+void Database::Pool::refuse_for_a_while() {
+  refused_until_ns = steady_ns() + std::chrono::nanoseconds(kReconnectPause).count();
+}
+
+void Database::count_connection(Pool& pool) {
+  thread_local bool is_counted = false;
+  const bool is_connected = connection_of_this_thread() != nullptr;
+  if (is_connected == is_counted) return;
+  is_counted = is_connected;
+  if (is_connected)
+    ++pool.connected;
+  else
+    --pool.connected;
+}
+
+// If the connections of the others are broken, too, the last to notice refuses the job. Without the
+// pause this thread, always idle, would take most jobs.
+void Database::hand_over(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting) {
+  pool.threads.post([this, &pool, waiting = std::move(waiting), job = std::move(job)]() mutable {
+    run_job(pool, std::move(job), std::move(waiting));
+  });
+  std::this_thread::sleep_for(kReconnectPause);
+}
+
 void Database::run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting) {
   std::exception_ptr failure;
   try {
-    if (!waiting->abandoned) transact(job);
+    if (!waiting->abandoned) transact(pool, job);
+  } catch (const CannotConnect& refusal) {
+    log::warn("database unreachable", {{"reason", refusal.what()}});
+    count_connection(pool);
+    if (pool.connected > 0 && steady_ns() < job.until_ns)
+      return hand_over(pool, std::move(job), std::move(waiting));
+    pool.refuse_for_a_while();
+    failure = std::make_exception_ptr(unavailable());
   } catch (...) {
     failure = std::current_exception();
   }
+  count_connection(pool);
   job.work = nullptr;
   complete(std::move(waiting), std::move(failure));
   // Last, because at zero an observer may destroy the caller's loop.
@@ -154,12 +193,13 @@ void Database::record_answer() { answered_ns_ = steady_ns(); }
 
 Task<void> Database::dispatch(Pool& pool, Job job) {
   const auto patience = job.patience;
-  if (steady_ns() < refused_until_ns_ || pool.waiting >= pool.max_waiting) throw unavailable();
+  const int64_t begin = steady_ns();
+  if (begin < pool.refused_until_ns || pool.waiting >= pool.max_waiting) throw unavailable();
+  job.until_ns = begin + std::chrono::nanoseconds(patience).count();
   const auto executor = co_await asio::this_coro::executor;
   const auto strand = asio::make_strand(executor);
   auto waiting = std::make_shared<PendingCall>(strand);
   const PendingCall::Caller caller{waiting};
-  const int64_t begin = steady_ns();
   ++pool.waiting;
   pool.threads.post([this, &pool, waiting, job = std::move(job)]() mutable {
     run_job(pool, std::move(job), std::move(waiting));
@@ -186,7 +226,11 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
 bool Database::attempt_once(const Job& job, bool first) {
   auto& connection = connection_of_this_thread();
   const bool last = !connection || !first;
-  if (!connection) connection = connect(options_);
+  try {
+    if (!connection) connection = connect(options_);
+  } catch (const pqxx::broken_connection& failure) {
+    throw CannotConnect(failure.what());
+  }
   try {
     if (job.is_statement) {
       pqxx::nontransaction statement(*connection);
@@ -217,7 +261,7 @@ bool Database::attempt_once(const Job& job, bool first) {
   }
 }
 
-void Database::transact(const Job& job) {
+void Database::transact(Pool& pool, const Job& job) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     try {
       if (attempt_once(job, attempt == 1)) return;
@@ -225,7 +269,7 @@ void Database::transact(const Job& job) {
     } catch (const pqxx::serialization_failure&) {
     } catch (const pqxx::deadlock_detected&) {
     } catch (const pqxx::broken_connection& failure) {
-      refused_until_ns_ = steady_ns() + std::chrono::nanoseconds(kReconnectPause).count();
+      pool.refuse_for_a_while();
       log::warn("database unreachable", {{"reason", failure.what()}});
       throw unavailable();
     } catch (const pqxx::in_doubt_error&) {

@@ -26,6 +26,8 @@ struct OutOfDate {};
 // ends after Options::patience, however long the work itself may take, with Error(unavailable): a
 // blocked transaction must not occupy a connection.
 //
+// A server that has fewer connections left than a pool wants is used with those it gives.
+//
 // Failures: a broken, refused or overdue connection is Error(unavailable). Errors thrown by the
 // lambda roll back and propagate. An uncaught unique violation is Error(conflict). Everything else
 // is logged and becomes Error(internal).
@@ -89,21 +91,28 @@ class Database {
     std::chrono::milliseconds patience;
     std::function<void(pqxx::transaction_base&)> work;
     bool is_statement = false;
+    int64_t until_ns = 0;  // steady clock; nobody waits any more
   };
   struct Pool {
     Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
     ThreadPool threads;
     const size_t max_waiting;
     std::atomic<size_t> waiting{0};
+    std::atomic<size_t> connected{0};  // threads that have a connection
+    std::atomic<int64_t> refused_until_ns{0};  // steady clock; calls before it fail at once
+    void refuse_for_a_while();
   };
 
   template <class Transaction, class F>
   auto run_on(Pool& pool, std::chrono::milliseconds patience, F work)
       -> Task<std::invoke_result_t<F&, Transaction&>>;
   // These functions run on a pool thread: connect if needed, retry, translate failures.
-  void transact(const Job& job);
+  void transact(Pool& pool, const Job& job);
   bool attempt_once(const Job& job, bool first);
   void run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting);
+  // Gives a job back that this thread has no connection for, and lets the others take it.
+  void hand_over(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting);
+  static void count_connection(Pool& pool);
   static void complete(std::shared_ptr<PendingCall> waiting, std::exception_ptr failure);
   void record_answer();
   bool is_unresponsive() const { return unanswered_since_ns_ > answered_ns_; }
@@ -111,7 +120,6 @@ class Database {
   Task<void> dispatch(Pool& pool, Job job);
 
   Options options_;
-  std::atomic<int64_t> refused_until_ns_{0};  // steady clock; calls before it fail at once
   std::atomic<int64_t> answered_ns_{0};  // when the server last answered
   std::atomic<int64_t> unanswered_since_ns_{0};  // when a caller last timed out without any answer
   std::atomic<bool> disk_full_{false};  // a write found no space, and no trial did since
