@@ -11,6 +11,11 @@ namespace {
 
 constexpr size_t kMaxMetadata = 64, kMaxMetadataKey = 64, kMaxMetadataValue = 512;
 constexpr std::string_view kBeyond = "goes beyond what the profile allows";
+// What merge() reads beside the profile's name.
+constexpr std::string_view kRestrictions[] = {"resources", "ttl_seconds", "idle_timeout_seconds",
+                                              "isolation", "persistence", "image",
+                                              "network",   "secrets",     "env",
+                                              "placement", "metadata",    "snapshot"};
 
 bool contains(const std::vector<std::string>& list, const std::string& item) {
   return std::find(list.begin(), list.end(), item) != list.end();
@@ -193,6 +198,11 @@ std::string profile_reference(const Json& body) {
   ObjectReader reader(body, problems);
   if (body.is_object()) reader.require("profile");
   const auto reference = reader.text("profile", {.min = 1, .max = 256});
+  if (!reference) {
+    // The field itself may be misspelt.
+    for (const std::string_view name : kRestrictions) reader.any(name);
+    reader.finish();
+  }
   problems.throw_if_any();
   return *reference;
 }

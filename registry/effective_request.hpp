@@ -35,7 +35,8 @@ struct EffectiveRequest {
 // The body's `profile` is not used here; see profile_reference().
 EffectiveRequest merge(const Profile& profile, const Json& body);
 
-// The body's `profile` ("python", "python@3", "python@stable"). Throws Error(invalid).
+// The body's `profile` ("python", "python@3", "python@stable"). Throws Error(invalid) without one,
+// which names unknown fields as well: `profile` itself may be misspelt.
 std::string profile_reference(const Json& body);
 
 }  // namespace sandgate

@@ -1,5 +1,7 @@
 #include "registry/effective_request.hpp"
 
+#include <functional>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -25,15 +27,19 @@ placement: {only: [local, main], order: [main, local], regions: [eu, us], exclud
 )");
 }
 
-std::vector<std::string> refused_paths(const char* body, const Profile& profile = python()) {
+std::vector<std::string> paths_refused_by(const std::function<void()>& reading) {
   std::vector<std::string> paths;
   try {
-    merge(profile, parse_json(body));
+    reading();
   } catch (const Error& error) {
     EXPECT_EQ(error.code, ErrorCode::invalid);
     for (const auto& field : error.fields) paths.push_back(field.path);
   }
   return paths;
+}
+
+std::vector<std::string> refused_paths(const char* body, const Profile& profile = python()) {
+  return paths_refused_by([&] { merge(profile, parse_json(body)); });
 }
 
 TEST(Merge, AnEmptyBodyIsTheProfile) {
@@ -158,6 +164,18 @@ TEST(ProfileReference, IsRequiredInABody) {
   EXPECT_THROW(profile_reference(parse_json("{}")), Error);
   EXPECT_THROW(profile_reference(parse_json(R"({"profile":7})")), Error);
   EXPECT_THROW(profile_reference(parse_json("[]")), Error);
+}
+
+TEST(ProfileReference, MayBeMisspelt) {
+  const auto refused = [](const char* body) {
+    return paths_refused_by([&] { profile_reference(parse_json(body)); });
+  };
+  EXPECT_THAT(refused(R"({"profil":"a"})"), testing::UnorderedElementsAre("/profile", "/profil"));
+  EXPECT_THAT(refused(R"({"resources":{},"ttl_seconds":9,"idle_timeout_seconds":9,"isolation":"vm",
+                          "persistence":"disk","image":"a","network":{},"secrets":[],"env":{},
+                          "placement":{},"metadata":{},"snapshot":"a"})"),
+              testing::ElementsAre("/profile"))
+      << "the names of other fields are right";
 }
 
 }  // namespace
