@@ -5,6 +5,7 @@
 #include <iostream>
 #include <iterator>
 
+#include "gateway/core/files.hpp"
 #include "registry/yaml.hpp"
 
 namespace sandgate::cli {
@@ -16,7 +17,7 @@ std::string read_text(const std::string& path) {
   if (std::filesystem::is_directory(path, unknown))
     throw Error(ErrorCode::invalid, path + " is a directory: name a file");
   std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ErrorCode::not_found, "cannot read " + path);
+  if (!file) throw Error(ErrorCode::not_found, cannot_read(path));
   return std::string{Bytes(file), {}};
 }
 

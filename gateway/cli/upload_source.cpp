@@ -3,13 +3,14 @@
 #include <algorithm>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/files.hpp"
 
 namespace sandgate::cli {
 
 UploadSource::UploadSource(const std::filesystem::path& path)
     : path_(path), file_(path, std::ios::binary) {
   if (!file_ || ::stat(path.c_str(), &status_) != 0)
-    throw Error(ErrorCode::not_found, "cannot read " + path.string());
+    throw Error(ErrorCode::not_found, cannot_read(path.string()));
   // Without a block there is either nothing on a disk or nothing but zeros.
   if (S_ISREG(status_.st_mode) && status_.st_blocks > 0)
     size_ = static_cast<uint64_t>(status_.st_size);

@@ -99,8 +99,8 @@ void apply_file(Config& config, const std::string& file, bool again, Problems& p
     return problems.add("", file + " is a directory: name the settings file");
   const auto text = again ? read_at_once(file) : read_text_file(file);
   if (!text)
-    return problems.add(
-        "", "cannot read " + file + (again ? " again: only a regular file can be" : ""));
+    return problems.add("", again ? "cannot read " + file + " again: only a regular file can be"
+                                  : cannot_read(file));
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(*text);
     if (documents.size() > 1)

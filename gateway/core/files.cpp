@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -35,6 +36,10 @@ bool write_draft(const std::string& draft, const std::string& text, mode_t mode,
 }
 
 }  // namespace
+
+std::string cannot_read(const std::string& path) {
+  return "cannot read " + path + ": " + std::strerror(errno);
+}
 
 std::optional<std::string> read_text_file(const std::string& path) {
   std::ifstream in(path);

@@ -9,6 +9,8 @@ namespace sandgate {
 // The whole file; empty when it cannot be opened. For files of the kernel or of our own: nothing
 // bounds the size.
 std::optional<std::string> read_text_file(const std::string& path);
+// "cannot read <path>: <reason>", of a call that has just failed (errno).
+std::string cannot_read(const std::string& path);
 
 enum class Durability { until_reboot, through_power_cuts };
 

@@ -122,7 +122,8 @@ TEST(Copy, AFileNameThatIsNoTextIsToldInJson) {
   EXPECT_EQ(told.exit_code, 0);
   EXPECT_EQ(Json::parse(told.output).at("from"), stem + "\xEF\xBF\xBD");
   EXPECT_EQ(gone.exit_code, 1);
-  EXPECT_EQ(Json::parse(problem).at("detail"), "cannot read " + stem + "\xEF\xBF\xBD");
+  EXPECT_EQ(Json::parse(problem).at("detail"),
+            "cannot read " + stem + "\xEF\xBF\xBD: No such file or directory");
 }
 
 TEST(Copy, APlaceThatCannotBeMadeIsTold) {

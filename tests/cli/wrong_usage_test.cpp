@@ -51,10 +51,14 @@ TEST(WrongUsage, SaysWhatOpensATerminal) {
   EXPECT_EQ(complaint({"list", "-t"}).find("shell"), std::string::npos);
 }
 
-TEST(WrongUsage, ADirectoryIsNoDocument) {
+TEST(WrongUsage, ADocumentThatCannotBeReadSaysWhy) {
   testing::internal::CaptureStderr();
   EXPECT_EQ(tell(kNobody, {"profiles", "apply", "-f", "/tmp"}).exit_code, 1);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "sandgate: /tmp is a directory: name a file\n");
+  testing::internal::CaptureStderr();
+  EXPECT_EQ(tell(kNobody, {"profiles", "apply", "-f", "/tmp/nobody's.yaml"}).exit_code, 1);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(),
+            "sandgate: cannot read /tmp/nobody's.yaml: No such file or directory\n");
 }
 
 TEST(WrongUsage, ACopyNamesTheIdThatIsNone) {

@@ -128,14 +128,20 @@ TEST(Config, RefusesDomainsThatNoHostCanBeBelow) {
     EXPECT_FALSE(refused(domain)) << domain;
 }
 
-TEST(Config, RefusesADirectoryForAFile) {
+TEST(Config, SaysWhyAFileCannotBeRead) {
   const test::TempDirectory directory;
-  try {
-    load_config({.file = directory.path(), .environment = {}, .flags = {}});
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_NE(std::string(error.what()).find(directory.path() + " is a directory"),
-              std::string::npos);
+  const std::string missing = directory.path() + "/missing.yaml";
+  const std::vector<std::pair<std::string, std::string>> cases = {
+      {directory.path(), directory.path() + " is a directory"},
+      {missing, "cannot read " + missing + ": No such file or directory"},
+  };
+  for (const auto& [file, reason] : cases) {
+    try {
+      load_config({.file = file, .environment = {}, .flags = {}});
+      ADD_FAILURE() << file;
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(reason), std::string::npos) << error.what();
+    }
   }
 }
 
