@@ -43,13 +43,18 @@ PtySize read_size(ObjectReader& reader, bool required) {
 }
 
 void read_program(ObjectReader& reader, Command& command) {
-  command.argv = reader.texts("command", 4096, kArgument).value_or(std::vector<std::string>{});
+  const Json* program = reader.any("command");
+  if (program && program->is_string())
+    reader.problem(
+        "command",
+        "must be an array of a program and its arguments; a command line goes into shell");
+  else
+    command.argv = reader.texts("command", 4096, kArgument).value_or(std::vector<std::string>{});
   command.shell = reader.text("shell", {1, kArgument.max}).value_or("");
   if (reader.has("command") == reader.has("shell"))
     reader.problem("command", "give exactly one of command and shell");
-  else if (const Json* list = reader.any("command");
-           list && list->is_array() &&
-           (list->empty() || (list->front().is_string() && list->front() == "")))
+  else if (program && program->is_array() &&
+           (program->empty() || (program->front().is_string() && program->front() == "")))
     reader.problem("command", "must name a program");
 }
 
