@@ -43,9 +43,10 @@ Fd check_readable(const Fd& directory, const std::string& name, const std::strin
   return is_directory ? std::move(entry) : Fd();
 }
 
-void check_all_readable(const Fd& directory, const std::string& path) {
+void check_all_readable(FileSession& session, const Fd& directory, const std::string& path) {
   TreeWalk walk(directory, path);
   while (walk.next()) {
+    session.check_client();
     check_name(walk.relative());
     Fd entry = check_readable(walk.directory(), walk.name(), walk.path());
     if (entry) walk.enter(std::move(entry));
@@ -145,7 +146,7 @@ void read_archive(FileSession& session, FileRequest& request) {
   if (!directory && errno != ENOTDIR) throw path_error(path);
   Packing packing(session);
   if (directory) {
-    check_all_readable(directory, path);
+    check_all_readable(session, directory, path);
     session.reply(nlohmann::json::object());
     packing.add_all(directory, path);
   } else {

@@ -73,7 +73,8 @@ struct Listed {
 };
 
 struct Listing {
-  std::vector<Listed> all;
+  FileSession& session;
+  std::vector<Listed> all = {};
   size_t text = 0;
 
   void add(const std::string& path, nlohmann::json entry) {
@@ -91,6 +92,7 @@ void gather(const Fd& parent, const std::string& name, const std::string& path, 
   // A subdirectory may be closed to the user or removed meanwhile: leave out what is in it.
   if (!directory || !may_search(directory)) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
+    listing.session.check_client();
     const std::string child_path = join(path, child);
     auto entry = describe_if_there(directory.get(), child, child_path);
     if (!entry) continue;
@@ -142,7 +144,7 @@ void list_files(FileSession& session, FileRequest& request) {
   request.finish();
   const Fd root(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | O_NONBLOCK));
   if (!root || !may_search(root)) throw path_error(path);
-  Listing listing;
+  Listing listing{session};
   gather(root, ".", path, depth.value_or(1), listing);
   std::vector<Listed>& all = listing.all;
   std::sort(all.begin(), all.end(),

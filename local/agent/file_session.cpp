@@ -1,5 +1,6 @@
 #include "local/agent/file_session.hpp"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -12,6 +13,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kItemBytes = 32 * 1024;
+constexpr unsigned kLookEvery = 64;  // calls of check_client()
 
 }  // namespace
 
@@ -71,6 +73,12 @@ void FileSession::bytes(std::string_view bytes) {
 void FileSession::end() {
   flush_items();
   send_raw(frame(FrameType::end, ""));
+}
+
+void FileSession::check_client() {
+  if (checks_++ % kLookEvery != 0) return;
+  pollfd client{socket_, POLLRDHUP, 0};
+  if (::poll(&client, 1, 0) == 1) throw Error(ErrorCode::unavailable, "the client is gone");
 }
 
 void FileSession::send_raw(std::span<const char> frames) {

@@ -32,6 +32,10 @@ class FileSession {
   // Sends whole frames, including their headers.
   void send_raw(std::span<const char> frames);
 
+  // To be called for each step of work that sends nothing for long: looks at some calls whether the
+  // client is still there. Only for clients that send nothing after their request.
+  void check_client();
+
   int socket() const { return socket_; }
 
  private:
@@ -39,6 +43,7 @@ class FileSession {
   FrameParser parser_;
   std::string items_;
   bool space_is_scarce_ = false;
+  unsigned checks_ = 0;
 };
 
 }  // namespace sandgate::agent
