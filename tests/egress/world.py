@@ -13,6 +13,19 @@ from server import SOURCE, Server, ensure_image  # noqa: E402
 from upstreams import Certificates, scratch, wrapped_binary  # noqa: E402
 
 BINARY = os.environ.get("SANDGATE_BINARY", SOURCE + "/build/gateway/sandgate")
+PROXY = 3128  # its port inside
+# A program that connects to an address and a port as one that knows no proxy, and prints what comes of it.
+CONNECT = """
+import socket, sys
+s = socket.socket(socket.AF_INET6 if ':' in sys.argv[1] else socket.AF_INET)
+s.settimeout(5)
+try:
+    s.connect((sys.argv[1], int(sys.argv[2])))
+    s.sendall(b'ping')
+    print(s.recv(100).decode() or 'closed')
+except OSError as error:
+    print(type(error).__name__, error.errno)
+"""
 
 
 def require_root():
