@@ -79,13 +79,13 @@ def report(path, line, what):
     violations.append(f"{path}:{line}: {what}")
 
 
-def sources():
-    """C++ sources of ours, relative to the root."""
+def sources(endings=(".cpp", ".hpp", ".c", ".h")):
+    """Sources of ours, of C++ unless other endings are given, relative to the root."""
     for top in ("gateway", "providers", "local", "billing", "registry", "tests"):
         for folder, folders, files in os.walk(os.path.join(ROOT, top)):
             folders[:] = sorted(f for f in folders if f not in ("node_modules", "build"))
             for name in sorted(files):
-                if name.endswith((".cpp", ".hpp", ".c", ".h")):
+                if name.endswith(endings):
                     yield os.path.relpath(os.path.join(folder, name), ROOT)
 
 
@@ -311,6 +311,9 @@ def main():
             check(path, text)
         check_unnamed(seen, path, text)
         check_types(types, path, text)
+    for path in sources((".py",)):
+        with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+            check_size(path, file.read())
     for violation in violations:
         print(violation)
     print(f"{count} sources, {len(violations)} violations")
