@@ -1,5 +1,7 @@
 #include "gateway/compat/e2b/processes.hpp"
 
+#include <csignal>
+
 #include "gateway/api/exec.hpp"
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
@@ -7,6 +9,10 @@
 
 namespace sandgate::compat::e2b {
 namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto kMaxEndPause = 1s;  // so the end of a killed process is waited for a second or so
 
 const SandboxId& box_of(const http::Request& request) { return *request.caller.sandbox; }
 
@@ -75,6 +81,15 @@ Task<bool> runs(OpenSandbox box, std::string process) {
   co_return std::any_of(all.begin(), all.end(), [&](const ProcessInfo& one) {
     return one.id == process && one.state == ProcessState::running;
   });
+}
+
+// Clients take a process to be gone once it is killed. One that cannot end at once is left alone.
+Task<void> await_end(OpenSandbox box, std::string process) {
+  for (auto pause = 1ms; pause < kMaxEndPause; pause *= 2) {
+    const bool still_runs = co_await runs(box, process);
+    if (!still_runs) co_return;
+    co_await sleep_for(pause);
+  }
 }
 
 // A conflict means that the process has ended, or else that nothing can be written to it. False:
@@ -222,6 +237,7 @@ Task<http::Response> Processes::send_signal(http::Request& request) {
   const OpenSandbox box = co_await open(request, Verb::signal);
   const ProcessInfo process = co_await running(box, selector);
   co_await on_running(box.provider->signal(box.backend_id, process.id, number));
+  if (number == SIGKILL) co_await attempt(await_end(box, process.id));
   co_return http::Response::json(200, Json::object());
 }
 

@@ -50,6 +50,15 @@ try {
   await assert.rejects(sleeper.wait(), (error) =>
     error instanceof CommandExitError && error.message === 'signal: killed')
   assert.equal(await box.commands.kill(sleeper.pid), false)
+  // One whose memory takes the kernel a moment to free is gone as well when kill() returns.
+  let ready = ''
+  const heavy = await box.commands.run(
+    "exec python3 -c 'x = b\"x\" * (300 << 20); print(1, flush=True); import time; time.sleep(600)'",
+    { background: true, timeoutMs: 0, onStdout: (data) => { ready += data } })
+  await until(() => ready === '1\n')
+  assert.equal(await heavy.kill(), true)
+  assert.ok(!(await box.commands.list()).some((one) => one.pid === heavy.pid))
+  await assert.rejects(heavy.wait(), CommandExitError)
   assert.equal(await box.commands.kill(999_999_999), false)
 
   // Whoever leaves a program does not end it, and finds it again.
