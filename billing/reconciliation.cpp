@@ -46,6 +46,22 @@ bool is_vendor_column(std::string_view name) {
   return std::ranges::find(kColumns, name) != std::end(kColumns);
 }
 
+// Columns that nothing is read from may share a name.
+void check_columns(const std::vector<std::string>& names) {
+  for (const std::string& name : names)
+    if (is_vendor_column(name) && std::ranges::count(names, name) > 1)
+      throw Error::invalid("", "the first row names the column '" + name + "' twice: leave one");
+}
+
+// A number with commas that is not quoted would be read up to the first of them.
+void check_length(const std::vector<std::string>& row, size_t columns, size_t line) {
+  for (size_t i = columns; i < row.size(); ++i)
+    if (!row[i].empty())
+      throw Error::invalid("/lines/" + std::to_string(line),
+                           "has more fields than the first row has names: what has commas in it "
+                           "has to be quoted, and numbers have to be without them");
+}
+
 Json to_json(const Tally& ours, const Tally& theirs) {
   return {{"ours", ours.amount.to_string()},
           {"theirs", theirs.amount.to_string()},
@@ -138,8 +154,10 @@ VendorReport vendor_report_from_csv(std::string_view text, const std::string& de
                                     const std::optional<std::string>& currency) {
   const auto rows = read_csv(text);
   if (rows.empty()) throw Error::invalid("", "the first row has to name the columns");
+  check_columns(rows[0]);
   Json lines = Json::array();
   for (size_t i = 1; i < rows.size(); ++i) {
+    check_length(rows[i], rows[0].size(), i - 1);
     Json line = Json::object();
     for (size_t column = 0; column < std::min(rows[i].size(), rows[0].size()); ++column) {
       const auto& [name, value] = std::tie(rows[0][column], rows[i][column]);

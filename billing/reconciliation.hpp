@@ -29,7 +29,8 @@ struct VendorReport {
 // Reads the body of POST /v1/reconciliations. Throws Error(invalid).
 VendorReport vendor_report_from(const Json& body);
 // The same from CSV, whose first row names the columns meter, quantity, amount and perhaps sandbox;
-// other columns are ignored. Paths count data rows from 0, as they count the JSON's lines.
+// other columns are ignored. A row may be shorter than the first, but longer only by empty fields.
+// Paths count data rows from 0, as they count the JSON's lines.
 VendorReport vendor_report_from_csv(std::string_view text, const std::string& deployment,
                                     const std::string& period,
                                     const std::optional<std::string>& currency = std::nullopt);

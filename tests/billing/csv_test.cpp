@@ -60,5 +60,24 @@ TEST(Csv, OfAVendorsBillIsTheBillAsJson) {
   EXPECT_EQ(path_of(""), "");
 }
 
+TEST(Csv, OfAVendorsBillSaysOneThing) {
+  const auto complaint = [](const char* text) {
+    try {
+      vendor_report_from_csv(text, "acme-1", "2026-10");
+      return std::string("accepted");
+    } catch (const Error& error) {
+      return error.fields.at(0).path + " " + error.fields.at(0).message.substr(0, 19);
+    }
+  };
+  // A thousand, unquoted, would be one.
+  EXPECT_EQ(complaint("meter,quantity,amount\negress_gib,1,1\nvcpu_second,1,1,234.50\n"),
+            "/lines/1 has more fields tha");
+  EXPECT_EQ(complaint("meter,quantity,amount\nvcpu_second,1,1,\n"), "accepted");
+  // Net and gross, of which one would be compared.
+  EXPECT_EQ(complaint("meter,quantity,amount,amount\nvcpu_second,1,1,1.19\n"),
+            " the first row names");
+  EXPECT_EQ(complaint("day,day,meter,quantity,amount\n1,2,vcpu_second,1,1\n"), "accepted");
+}
+
 }  // namespace
 }  // namespace sandgate
