@@ -87,12 +87,30 @@ std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
 
 Database::Database(Options options)
     : options_(std::move(options)),
-      pool_(std::make_unique<Pool>(options_.connections, options_.max_waiting)),
-      reports_(std::make_unique<Pool>(options_.report_connections, options_.max_waiting_reports)) {}
+      pool_(std::make_unique<Pool>("requests", options_.connections, options_.max_waiting)),
+      reports_(std::make_unique<Pool>("reports", options_.report_connections,
+                                      options_.max_waiting_reports)) {}
 
 Database::~Database() {
   pool_->threads.join();
   reports_->threads.join();
+}
+
+void Database::Pool::tell_unreachable(const std::string& reason) {
+  if (const auto left_out = unreachable.met())
+    log::warn("database unreachable", {{"reason", reason}, {"for", kind}, {"left_out", *left_out}});
+}
+
+void Database::Pool::tell_shortage(const std::string& reason) {
+  if (const auto left_out = shortage.met())
+    log::warn(
+        "the database gives fewer connections than it should",
+        {{"reason", reason}, {"for", kind}, {"has", connected.load()}, {"left_out", *left_out}});
+}
+
+void Database::Pool::tell_answer() {
+  if (const auto lasted = unreachable.over())
+    log::info("database reachable again", {{"for", kind}, {"after_ms", lasted->count()}});
 }
 
 // State shared with the pool thread, which completes it even if the caller has stopped waiting.
@@ -157,10 +175,13 @@ void Database::run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting
   try {
     if (!waiting->abandoned) transact(pool, job);
   } catch (const CannotConnect& refusal) {
-    log::warn("database unreachable", {{"reason", refusal.what()}});
     count_connection(pool);
-    if (pool.connected > 0 && steady_ns() < job.until_ns)
-      return hand_over(pool, std::move(job), std::move(waiting));
+    if (pool.connected > 0) {
+      pool.tell_shortage(refusal.what());
+      if (steady_ns() < job.until_ns) return hand_over(pool, std::move(job), std::move(waiting));
+    } else {
+      pool.tell_unreachable(refusal.what());
+    }
     pool.refuse_for_a_while();
     failure = std::make_exception_ptr(unavailable());
   } catch (...) {
@@ -216,7 +237,10 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
   const auto state = co_await asio::this_coro::cancellation_state;
   if (!done && state.cancelled() != asio::cancellation_type::none)
     throw boost::system::system_error(asio::error::operation_aborted);
-  if (!done && answered_ns_ < begin) unanswered_since_ns_ = steady_ns();
+  if (!done && answered_ns_ < begin) {
+    unanswered_since_ns_ = steady_ns();
+    pool.tell_unreachable("no answer within " + std::to_string(first.count()) + " ms");
+  }
   if (!done) throw unavailable();
   if (waiting->failure) std::rethrow_exception(std::exchange(waiting->failure, nullptr));
 }
@@ -264,13 +288,13 @@ bool Database::attempt_once(const Job& job, bool first) {
 void Database::transact(Pool& pool, const Job& job) {
   for (int attempt = 1; attempt <= kAttempts; ++attempt) {
     try {
-      if (attempt_once(job, attempt == 1)) return;
+      if (attempt_once(job, attempt == 1)) return pool.tell_answer();
     } catch (const OutOfDate&) {
     } catch (const pqxx::serialization_failure&) {
     } catch (const pqxx::deadlock_detected&) {
     } catch (const pqxx::broken_connection& failure) {
       pool.refuse_for_a_while();
-      log::warn("database unreachable", {{"reason", failure.what()}});
+      pool.tell_unreachable(failure.what());
       throw unavailable();
     } catch (const pqxx::in_doubt_error&) {
       throw unavailable();

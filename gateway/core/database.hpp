@@ -8,6 +8,7 @@
 #include <pqxx/pqxx>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/lasting_trouble.hpp"
 #include "gateway/core/thread_pool.hpp"
 
 namespace sandgate {
@@ -30,7 +31,8 @@ struct OutOfDate {};
 //
 // Failures: a broken, refused or overdue connection is Error(unavailable). Errors thrown by the
 // lambda roll back and propagate. An uncaught unique violation is Error(conflict). Everything else
-// is logged and becomes Error(internal).
+// is logged and becomes Error(internal). That the server is away is logged when it begins, every 30
+// seconds after that, and when it is over.
 class Database {
  public:
   struct Options {
@@ -94,13 +96,19 @@ class Database {
     int64_t until_ns = 0;  // steady clock; nobody waits any more
   };
   struct Pool {
-    Pool(size_t connections, size_t most) : threads(connections), max_waiting(most) {}
+    Pool(const char* of, size_t connections, size_t most)
+        : threads(connections), max_waiting(most), kind(of) {}
     ThreadPool threads;
     const size_t max_waiting;
     std::atomic<size_t> waiting{0};
     std::atomic<size_t> connected{0};  // threads that have a connection
     std::atomic<int64_t> refused_until_ns{0};  // steady clock; calls before it fail at once
+    const char* const kind;  // in the log
+    LastingTrouble unreachable, shortage;
     void refuse_for_a_while();
+    void tell_unreachable(const std::string& reason);
+    void tell_shortage(const std::string& reason);  // other connections of this pool are open
+    void tell_answer();
   };
 
   template <class Transaction, class F>
