@@ -1,5 +1,6 @@
 #include "gateway/sandboxes/reaper.hpp"
 
+#include "gateway/core/lasting_trouble.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
@@ -221,11 +222,16 @@ Time Reaper::judged_since() const {
 
 Task<void> Reaper::every(std::chrono::milliseconds period, Step step, const char* name,
                          std::chrono::milliseconds rest) {
+  LastingTrouble trouble;
   while (true) {
     const auto outcome = co_await attempt((this->*step)());
     if (const auto* error = std::get_if<Error>(&outcome)) {
-      log::warn("the reaper was interrupted", {{"step", name}, {"reason", error->what()}});
+      if (const auto left_out = trouble.met())
+        log::warn("the reaper was interrupted",
+                  {{"step", name}, {"reason", error->what()}, {"left_out", *left_out}});
       co_await sleep_for(rest);
+    } else if (const auto lasted = trouble.over()) {
+      log::info("the reaper goes on", {{"step", name}, {"after_ms", lasted->count()}});
     }
     // A full batch means that more is waiting.
     const auto* count = std::get_if<size_t>(&outcome);
