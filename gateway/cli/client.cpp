@@ -52,17 +52,26 @@ std::string fields_text(const Json& problem) {
   return text;
 }
 
-Error problem_error(const Reply& reply) {
+// An address with a path is right behind a proxy alone.
+bool has_path(std::string_view url) {
+  const size_t scheme = url.find("://");
+  return url.find('/', scheme == std::string_view::npos ? 0 : scheme + 3) != std::string_view::npos;
+}
+
+Error problem_error(const std::string& url, const Reply& reply) {
   const Json problem = Json::parse(reply.body, nullptr, false);
   if (!problem.is_object() || !problem.contains("code") || !problem["code"].is_string())
     return Error(ErrorCode::internal, "the server answered " + std::to_string(reply.status) +
-                                          " without a problem document; is this a Sandgate URL?");
+                                          " without a problem document; is " + url +
+                                          " a Sandgate's address?");
   const std::string code = problem["code"];
   const ErrorCode known = error_code_from(code).value_or(ErrorCode::internal);
   const std::string fields = fields_text(problem);
   const std::string detail = fields.empty() ? text_in(problem, "detail", code) : fields.substr(2);
-  Error error(known, printable(detail + next_step(problem, known) + " (" + code + ", request " +
-                               text_in(problem, "request_id", "unknown") + ")"));
+  const std::string path =
+      known == ErrorCode::not_found && has_path(url) ? "; is the path in " + url + " right?" : "";
+  Error error(known, printable(detail + next_step(problem, known) + path + " (" + code +
+                               ", request " + text_in(problem, "request_id", "unknown") + ")"));
   error.details = problem;
   return error;
 }
@@ -106,7 +115,7 @@ Reply Client::send(Call& call, const std::string& idempotency_key) const {
   if (!key_.empty()) transfer.header("Authorization: Bearer " + key_.reveal());
   if (!tenant_.empty()) transfer.header("X-Sandgate-Tenant: " + tenant_);
   Reply reply = transfer.run();
-  if (reply.status >= 400) throw problem_error(reply);
+  if (reply.status >= 400) throw problem_error(url_, reply);
   return reply;
 }
 

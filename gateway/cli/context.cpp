@@ -98,15 +98,22 @@ bool Context::has_operator_key() const { return !load_settings(environment_).adm
 
 Client Context::connect(Settings settings, bool prefer_admin, const std::string& tenant) const {
   if (!url_.empty()) settings.url = url_;
-  while (settings.url.ends_with('/')) settings.url.pop_back();
+  settings.url = gateway_address(settings.url);
   const bool use_admin = !settings.admin_key.empty() && (prefer_admin || settings.api_key.empty());
   const Secret& key = use_admin ? settings.admin_key : settings.api_key;
-  if (key.empty())
-    throw Error(ErrorCode::unauthenticated, "no API key: set SANDGATE_API_KEY, or api_key in " +
-                                                settings_path(environment_).string());
+  if (key.empty()) throw Error(ErrorCode::unauthenticated, about_missing_key());
   if (tenant.empty()) return Client(settings.url, key, "");
   const std::string id = tenant_id(tenant);
   return Client(settings.url, key, id);
+}
+
+std::string Context::about_missing_key() const {
+  const std::string file = settings_path(environment_).string();
+  for (const char* name : {"SANDGATE_API_KEY", "SANDGATE_ADMIN_KEY"})
+    if (const auto value = environment_(name); value && value->empty())
+      return std::string("no API key: ") + name + " is set but empty, which goes before " + file +
+             ": set it to a key, or unset it";
+  return "no API key: set SANDGATE_API_KEY, or api_key in " + file;
 }
 
 std::string Context::tenant_id(const std::string& given) const {

@@ -62,6 +62,18 @@ std::filesystem::path settings_path(const Environment& environment) {
   return std::filesystem::path(environment("HOME").value_or("/")) / ".config/sandgate/config.yaml";
 }
 
+std::string gateway_address(std::string url) {
+  const std::string given = url;
+  while (url.ends_with('/')) url.pop_back();
+  if (url.empty() || url.ends_with(':'))
+    throw Error(ErrorCode::invalid, "the gateway's address (SANDGATE_URL) '" + given +
+                                        "' names no host; it is like https://gate.example.com");
+  if (!url.ends_with("/v1")) return url;
+  url.resize(url.size() - 3);
+  throw Error(ErrorCode::invalid,
+              "the gateway's address (SANDGATE_URL) is without /v1: give " + url);
+}
+
 Settings load_settings(const Environment& environment) {
   Settings settings;
   read_file(settings, settings_path(environment));

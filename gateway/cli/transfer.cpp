@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include <openssl/x509_vfy.h>
+
 #include "gateway/cli/interrupt.hpp"
 #include "gateway/core/field_text.hpp"
 
@@ -53,12 +55,29 @@ bool is_loss(CURLcode code) {
          code == CURLE_PARTIAL_FILE;
 }
 
-std::string no_answer(const std::string& url, CURLcode code, bool answered) {
-  std::string line = "no complete answer from " + url + ": " + curl_easy_strerror(code) +
-                     other_scheme(url, code, answered);
-  if (code == CURLE_PEER_FAILED_VERIFICATION || code == CURLE_SSL_CACERT_BADFILE)
-    line += "; set SSL_CERT_FILE to a PEM file with the authority that signed its certificate";
-  return line;
+// What to do about a certificate that was refused. `verdict` is OpenSSL's of its chain; where that
+// was not at fault, libcurl leaves it at X509_V_ERR_UNSPECIFIED.
+std::string about_certificate(CURLcode code, long verdict) {
+  constexpr const char* kAuthority =
+      "; set SSL_CERT_FILE to a PEM file with the authority that signed its certificate";
+  if (code == CURLE_SSL_CACERT_BADFILE) return kAuthority;
+  if (code != CURLE_PEER_FAILED_VERIFICATION) return "";
+  switch (verdict) {
+    case X509_V_OK:
+    case X509_V_ERR_UNSPECIFIED:
+      return "; use the name that its certificate is for";
+    case X509_V_ERR_CERT_HAS_EXPIRED:
+    case X509_V_ERR_CERT_NOT_YET_VALID:
+      return "; renew it, or set the clock of this machine right";
+    default:
+      return kAuthority;
+  }
+}
+
+// Whether no request was sent: there was no connection for it.
+bool is_unreachable(CURLcode code) {
+  return code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST ||
+         code == CURLE_COULDNT_RESOLVE_PROXY;
 }
 
 // Words of a command line may be any bytes. Other words in their place would do something else.
@@ -79,6 +98,7 @@ Transfer::Transfer(const std::string& url, Call& call)
       headers_(nullptr, &curl_slist_free_all) {
   const std::string target = url + call.path;
   CURL* curl = curl_.get();
+  curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, reason_);
   curl_easy_setopt(curl, CURLOPT_URL, target.c_str());
   curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
@@ -130,13 +150,34 @@ Reply Transfer::run() {
   const bool answered = reply_.status != 0;
   if (failure_) std::rethrow_exception(failure_);
   if (interrupts() > call_.patience) throw Error(ErrorCode::timeout, "interrupted");
-  if (code == CURLE_COULDNT_CONNECT || code == CURLE_COULDNT_RESOLVE_HOST)
-    throw Unreachable(ErrorCode::unavailable, "cannot reach " + url_ +
-                                                  ": is `sandgate serve` running? Set SANDGATE_URL "
-                                                  "to the gateway's address");
-  if (is_loss(code)) throw LostAnswer(ErrorCode::unavailable, no_answer(url_, code, answered));
-  if (code != CURLE_OK) throw Error(ErrorCode::unavailable, no_answer(url_, code, answered));
+  if (is_unreachable(code)) throw Unreachable(ErrorCode::unavailable, not_reached(code));
+  if (is_loss(code)) throw LostAnswer(ErrorCode::unavailable, no_answer(code, answered));
+  if (code != CURLE_OK) throw Error(ErrorCode::unavailable, no_answer(code, answered));
   return std::move(reply_);
+}
+
+std::string Transfer::reason(CURLcode code) const {
+  return *reason_ ? std::string(reason_) : std::string(curl_easy_strerror(code));
+}
+
+std::string Transfer::not_reached(CURLcode code) const {
+  const std::string line = "cannot reach " + url_ + ": " + reason(code);
+  if (code == CURLE_COULDNT_RESOLVE_HOST)
+    return line + "; set SANDGATE_URL to the gateway's address, or look at this machine's DNS";
+  if (code == CURLE_COULDNT_RESOLVE_PROXY)
+    return line + "; set http_proxy and https_proxy to a proxy's address, or neither";
+  return line + "; is `sandgate serve` running? Set SANDGATE_URL to the gateway's address";
+}
+
+std::string Transfer::no_answer(CURLcode code, bool answered) const {
+  long verdict = X509_V_OK;
+  curl_easy_getinfo(curl_.get(), CURLINFO_SSL_VERIFYRESULT, &verdict);
+  std::string line = "no complete answer from " + url_ + ": " + reason(code) +
+                     other_scheme(url_, code, answered) + about_certificate(code, verdict);
+  if (code == CURLE_URL_MALFORMAT ||
+      (code == CURLE_UNSUPPORTED_PROTOCOL && !url_.starts_with("http")))
+    line += "; the gateway's address (SANDGATE_URL) is like https://gate.example.com";
+  return line;
 }
 
 size_t Transfer::on_body(char* bytes, size_t size, size_t count, void* self) {

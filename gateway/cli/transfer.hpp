@@ -37,10 +37,15 @@ class Transfer {
   void set_body();
   void receive(std::string_view bytes);
   bool is_silent() const;
+  // What failed and what to do about it.
+  std::string reason(CURLcode code) const;
+  std::string not_reached(CURLcode code) const;
+  std::string no_answer(CURLcode code, bool answered) const;
 
   std::string url_;
   Call& call_;
   std::string sent_body_;
+  char reason_[CURL_ERROR_SIZE] = "";  // libcurl's, of this request
   std::exception_ptr failure_;  // thrown by a callback, rethrown by run()
   std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl_;
   std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers_;

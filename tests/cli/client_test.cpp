@@ -52,6 +52,32 @@ TEST(Client, AsksNoProxyForThisMachine) {
   EXPECT_EQ(server.requests().back().target, "http://127.gate.example/v1/things");
 }
 
+TEST(Client, SaysWhyAGatewayCannotBeReached) {
+  const auto complaint = [](const std::string& url) {
+    return message_of([&] { Client(url, Secret("sg_key"), "").get("/v1/things"); });
+  };
+  const std::string nowhere = complaint("http://nowhere.invalid");
+  EXPECT_NE(nowhere.find("resolve host: nowhere.invalid"), std::string::npos) << nowhere;
+  EXPECT_EQ(nowhere.find("running"), std::string::npos) << nowhere;
+  const std::string refused = complaint("http://127.0.0.1:1");
+  EXPECT_NE(refused.find("port 1 "), std::string::npos) << refused;
+  EXPECT_NE(refused.find("is `sandgate serve` running?"), std::string::npos) << refused;
+  for (const char* url : {"ftp://gate.example", "http://a b", "http://127.0.0.1:99999"})
+    EXPECT_TRUE(complaint(url).ends_with("is like https://gate.example.com")) << complaint(url);
+}
+
+TEST(Client, AsksWhetherThePathOfItsAddressIsRight) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(404, R"({"code":"not_found","detail":"there is nothing"})");
+  });
+  const auto complaint = [](const std::string& url) {
+    return message_of([&] { Client(url, Secret("sg_key"), "").get("/v1/things"); });
+  };
+  const std::string asked = "; is the path in " + server.url() + "/api right?";
+  EXPECT_NE(complaint(server.url() + "/api").find(asked), std::string::npos);
+  EXPECT_EQ(complaint(server.url()).find("is the path"), std::string::npos);
+}
+
 TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(404, R"({"code":"not_found","detail":"no sandbox 'x'",

@@ -21,12 +21,12 @@ using Tcp = asio::ip::tcp;
 // Answers one connection with an empty document, under a certificate that no authority signed.
 class PrivateServer {
  public:
-  PrivateServer() {
+  explicit PrivateServer(const std::string& name = "IP:127.0.0.1") {
     std::filesystem::create_directories(directory_);
     const std::string command =
         "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 "
-        "-subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 -keyout " +
-        directory_ + "/key.pem -out " + certificate() + " >/dev/null 2>&1";
+        "-subj /CN=127.0.0.1 -addext subjectAltName=" +
+        name + " -keyout " + directory_ + "/key.pem -out " + certificate() + " >/dev/null 2>&1";
     EXPECT_EQ(std::system(command.c_str()), 0);
     context_.use_certificate_chain_file(certificate());
     context_.use_private_key_file(directory_ + "/key.pem", ssl::context::pem);
@@ -108,6 +108,15 @@ TEST(TransferTls, ANamedAuthorityIsTrusted) {
   setenv("SSL_CERT_FILE", server.certificate().c_str(), 1);
   EXPECT_EQ(Client(server.url(), Secret("sg_test"), "").get("/v1/keys"), Json::object());
   unsetenv("SSL_CERT_FILE");
+}
+
+TEST(TransferTls, ANameThatTheCertificateIsNotForIsNoMatterOfAuthorities) {
+  PrivateServer server("DNS:gate.example");
+  setenv("SSL_CERT_FILE", server.certificate().c_str(), 1);
+  const std::string text = complaint_about(server.url());
+  unsetenv("SSL_CERT_FILE");
+  EXPECT_TRUE(text.ends_with("use the name that its certificate is for")) << text;
+  EXPECT_NE(text.find("'127.0.0.1'"), std::string::npos) << text;
 }
 
 TEST(TransferTls, AnUnknownAuthorityIsRefusedAndTheWayOutNamed) {
