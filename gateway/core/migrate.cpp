@@ -28,6 +28,38 @@ void check_history(const pqxx::result& applied, const std::vector<Migration>& mi
   }
 }
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// Applies one step, of a database that had none before if it `is_new`. What is wrong with the
+// database, rather than with the step, gets an error that says what to do.
+void apply(pqxx::work& tx, const Migration& step, bool is_new) {
+  constexpr const char* kTableExists = "42P07";
+  try {
+    tx.exec(step.sql);
+  } catch (const pqxx::sql_error& failure) {
+    if (!is_new || failure.sqlstate() != kTableExists) throw;
+    throw Error(ErrorCode::conflict, "the database has tables that are not Sandgate's (" +
+                                         first_line(failure.what()) +
+                                         "): give Sandgate a database of its own");
+  }
+}
+
+std::vector<std::string> apply_missing(pqxx::work& tx, const std::vector<Migration>& migrations) {
+  tx.exec(
+      "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY,"
+      " checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())");
+  const auto applied = tx.exec("SELECT name, checksum FROM schema_migration ORDER BY name");
+  check_history(applied, migrations);
+  std::vector<std::string> names;
+  for (size_t i = static_cast<size_t>(applied.size()); i < migrations.size(); ++i) {
+    apply(tx, migrations[i], applied.empty());
+    tx.exec_params("INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)",
+                   migrations[i].name, sha256_hex(migrations[i].sql));
+    names.push_back(migrations[i].name);
+  }
+  return names;
+}
+
 constexpr std::chrono::milliseconds kLookAgain{200};
 
 bool has_schema(pqxx::work& tx) {
@@ -44,19 +76,13 @@ Task<std::vector<std::string>> migrate(Database& database,
     // the gateway cannot work before the schema is complete.
     tx.exec("SET LOCAL lock_timeout = 0");
     tx.exec("SELECT pg_advisory_xact_lock(" + std::to_string(kLock) + ")");
-    tx.exec(
-        "CREATE TABLE IF NOT EXISTS schema_migration (name text PRIMARY KEY,"
-        " checksum text NOT NULL, applied_at timestamptz NOT NULL DEFAULT now())");
-    const auto applied = tx.exec("SELECT name, checksum FROM schema_migration ORDER BY name");
-    check_history(applied, migrations);
-    std::vector<std::string> names;
-    for (size_t i = static_cast<size_t>(applied.size()); i < migrations.size(); ++i) {
-      tx.exec(migrations[i].sql);
-      tx.exec_params("INSERT INTO schema_migration (name, checksum) VALUES ($1, $2)",
-                     migrations[i].name, sha256_hex(migrations[i].sql));
-      names.push_back(migrations[i].name);
+    try {
+      return apply_missing(tx, migrations);
+    } catch (const pqxx::insufficient_privilege& failure) {
+      throw Error(ErrorCode::forbidden, "the gateway's role may not change its database (" +
+                                            first_line(failure.what()) +
+                                            "): give it a database that it owns");
     }
-    return names;
   });
 }
 

@@ -17,7 +17,8 @@ const std::vector<Migration>& shipped_migrations();
 
 // Applies all missing steps in one transaction. An advisory lock serializes replicas that start
 // together. Throws Error(conflict) if the database has a step this binary does not know, if an
-// applied step's text has changed, or if a missing step sorts before an applied one. Returns the
+// applied step's text has changed, if a missing step sorts before an applied one, or if the
+// database is another program's, and Error(forbidden) if the role lacks the right. Returns the
 // names of the applied steps.
 Task<std::vector<std::string>> migrate(Database& database,
                                        const std::vector<Migration>& migrations);
