@@ -21,6 +21,20 @@ std::string read_text(const std::string& path) {
   return std::string{Bytes(file), {}};
 }
 
-Json read_document(const std::string& path) { return yaml_to_json(read_text(path)); }
+Json read_document(const std::string& path) {
+  const std::string text = read_text(path);
+  try {
+    return yaml_to_json(text);
+  } catch (const Error& error) {
+    throw about_file(path, error);
+  }
+}
+
+Error about_file(const std::string& path, const Error& error) {
+  const std::string name = path == "-" ? "standard input" : path;
+  Error named(error.code, name + ": " + error.what(), error.fields);
+  named.details = error.details;
+  return named;
+}
 
 }  // namespace sandgate::cli

@@ -10,20 +10,29 @@
 namespace sandgate::cli {
 namespace {
 
-std::string name_in(const std::string& text, const std::string& file) {
+std::string name_in(const std::string& text) {
   const Json document = yaml_to_json(text);
   if (!document.is_object() || !document.contains("name") || !document["name"].is_string())
-    throw Error(ErrorCode::invalid, file + ": a profile needs a name");
+    throw Error(ErrorCode::invalid, "a profile needs a name");
   return document["name"];
 }
 
-Json publish(const Client& client, const std::string& file, const std::string& channel) {
-  const std::string text = read_text(file);
-  std::string path = profile_path(name_in(text, file));
+Json publish_text(const Client& client, const std::string& text, const std::string& channel) {
+  std::string path = profile_path(name_in(text));
   if (!channel.empty()) path += "?channel=" + percent_encode(channel);
   return client
       .call({.method = "PUT", .path = path, .content_type = "application/yaml", .text = text})
       .json();
+}
+
+Json publish(const Client& client, const std::string& file, const std::string& channel) {
+  const std::string text = read_text(file);
+  try {
+    return publish_text(client, text, channel);
+  } catch (const Error& error) {
+    if (error.code != ErrorCode::invalid) throw;
+    throw about_file(file, error);
+  }
 }
 
 void print_published(const Console& console, const std::vector<Json>& published) {

@@ -61,6 +61,25 @@ TEST(ProfileCommands, WhatIsPublishedBesideWhatIsRefusedIsTold) {
   EXPECT_EQ(told.output, "a@1 published\nc@1 published\n");
 }
 
+TEST(ProfileCommands, WhatIsWrongNamesTheFile) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(400, R"({"code":"invalid","detail":"/ttl: no","fields":[
+      {"path":"/ttl","message":"is not a known field"}]})");
+  });
+  const auto complaint = [&](const std::string& text) {
+    const std::string file = testing::TempDir() + "wrong-profile.yaml";
+    std::ofstream(file) << text;
+    testing::internal::CaptureStderr();
+    EXPECT_EQ(tell(server.url(), {"profiles", "apply", "-f", file.c_str()}).exit_code, 1);
+    const std::string said = testing::internal::GetCapturedStderr();
+    EXPECT_EQ(said.find("sandgate: " + file + ": "), 0u) << said;
+    return said.substr(("sandgate: " + file + ": ").size());
+  };
+  EXPECT_EQ(complaint("name: [\n").find("not valid YAML: line"), 0u);
+  EXPECT_EQ(complaint("nam: p\n"), "a profile needs a name\n");
+  EXPECT_EQ(complaint("name: p\nttl: 1\n").find("/ttl is not a known field (invalid"), 0u);
+}
+
 // With a tenant's key set as well, which would be refused.
 TEST(ProfileCommands, WhatIsSharedIsChangedWithTheOperatorsKey) {
   ScriptedServer server([](const auto&) { return ScriptedServer::json(200, "{}"); });
