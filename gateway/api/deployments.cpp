@@ -22,6 +22,12 @@ Json visible_json(const http::Caller& caller, const DeploymentRow& row) {
   return body;
 }
 
+std::string provider_list(const std::vector<std::string>& names) {
+  std::string list;
+  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
+  return list;
+}
+
 std::optional<Credentials> read_credentials(ObjectReader& reader) {
   const auto texts =
       reader.text_map("credentials", kMaxCredentials, {.min = 1, .max = kMaxCredentialBytes});
@@ -73,7 +79,8 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
   const auto& providers = rules_.providers;
   if (!draft.provider.empty() &&
       std::find(providers.begin(), providers.end(), draft.provider) == providers.end())
-    reader.problem("provider", "is not a provider of this gateway");
+    reader.problem("provider",
+                   "is not a provider of this gateway; these are: " + provider_list(providers));
   draft.settings = read_settings(reader);
   draft.credentials = read_credentials(reader);
   draft.enabled = reader.boolean("enabled").value_or(true);

@@ -22,7 +22,10 @@ std::vector<std::string> split_fields(const std::string& list) {
     const size_t comma = std::min(list.find(',', at), list.size());
     const std::string field = list.substr(at, comma - at);
     if (!is_usage_field(field))
-      throw Error::invalid("/group_by", "'" + field + "' is not a field to group by");
+      throw Error::invalid("/group_by",
+                           "'" + field +
+                               "' is not a field to group by; these are: "
+                               "tenant, profile, deployment, meter, day, metadata.<name>");
     if (std::find(fields.begin(), fields.end(), field) != fields.end())
       throw Error::invalid("/group_by", "names '" + field + "' twice");
     fields.push_back(field);
