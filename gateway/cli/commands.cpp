@@ -10,6 +10,7 @@
 #include "gateway/cli/deployments.hpp"
 #include "gateway/cli/events.hpp"
 #include "gateway/cli/exports.hpp"
+#include "gateway/cli/help_text.hpp"
 #include "gateway/cli/invoices.hpp"
 #include "gateway/cli/keys.hpp"
 #include "gateway/cli/ledger.hpp"
@@ -207,6 +208,7 @@ void add_client_commands(CLI::App& app, ExitCode& exit_code,
 int run_command_line(CLI::App& app, int argc, const char* const* argv, const ExitCode& exit_code) {
   const std::vector<std::string> words = asked_words(argc, argv);
   const bool as_json = ask_for_json(words);
+  cli::fit_help(app);
   try {
     // CLI11 expects reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
