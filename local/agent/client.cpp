@@ -11,17 +11,31 @@ using agent::ClientConnection;
 constexpr size_t kMaxProcesses = 4096;
 
 // Runs an operation that has a single reply.
-Task<Json> ask(std::string path, std::string operation, Json request,
-               std::chrono::seconds timeout = agent::kReplyTimeout) {
+Task<Json> ask(std::string path, std::string operation, Json request) {
   const auto connection =
       co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
-  co_return co_await connection->receive_reply(timeout);
+  co_return co_await connection->receive_reply();
+}
+
+// Runs an operation on a tree of files.
+Task<Json> ask_tree(std::string path, std::string operation, Json request) {
+  const auto connection =
+      co_await ClientConnection::open(std::move(path), std::move(operation), std::move(request));
+  co_return co_await connection->receive_tree_reply();
+}
+
+Task<FileEntry> ask_move(std::string path, Json request) {
+  const Json answer = co_await ask_tree(std::move(path), "move", std::move(request));
+  co_return agent::to_file_entry(answer);
+}
+
+Task<void> ask_remove(std::string path, Json request) {
+  co_await ask_tree(std::move(path), "remove", std::move(request));
 }
 
 // Runs an operation whose reply is only an acknowledgement.
-Task<void> tell(std::string path, std::string operation, Json request,
-                std::chrono::seconds timeout = agent::kReplyTimeout) {
-  co_await ask(std::move(path), std::move(operation), std::move(request), timeout);
+Task<void> tell(std::string path, std::string operation, Json request) {
+  co_await ask(std::move(path), std::move(operation), std::move(request));
 }
 
 AgentStatus to_status(const Json& document) {
@@ -71,10 +85,8 @@ Task<void> bind_owner(std::string path, AgentConfiguration wanted) {
     throw Error(ErrorCode::unavailable, "the sandbox's agent did not take its settings");
 }
 
-Task<FileEntry> ask_entry(std::string path, std::string operation, Json request,
-                          std::chrono::seconds timeout = agent::kReplyTimeout) {
-  const Json answer =
-      co_await ask(std::move(path), std::move(operation), std::move(request), timeout);
+Task<FileEntry> ask_entry(std::string path, std::string operation, Json request) {
+  const Json answer = co_await ask(std::move(path), std::move(operation), std::move(request));
   co_return agent::to_file_entry(answer);
 }
 
@@ -118,11 +130,11 @@ Task<FileEntry> AgentClient::make_directory(std::string path) const {
 }
 
 Task<FileEntry> AgentClient::move(std::string from, std::string to) const {
-  return ask_entry(path_, "move", {{"from", from}, {"to", to}}, agent::kWorkTimeout);
+  return ask_move(path_, {{"from", from}, {"to", to}});
 }
 
 Task<void> AgentClient::remove(std::string path, bool recursive) const {
-  return tell(path_, "remove", {{"path", path}, {"recursive", recursive}}, agent::kWorkTimeout);
+  return ask_remove(path_, {{"path", path}, {"recursive", recursive}});
 }
 
 }  // namespace sandgate

@@ -21,6 +21,7 @@ constexpr auto kAsTuple = asio::as_tuple(asio::use_awaitable);
 constexpr size_t kReceiveBytes = 512 * 1024;
 constexpr size_t kMaxSocketPath = 107;
 constexpr size_t kMaxMessage = 500;
+constexpr int kMaxSigns = 1000;  // that work goes on; agents send six a minute
 
 // The error codes accepted from an agent; others would let a sandbox speak for the gateway.
 constexpr std::array kAgentCodes{
@@ -142,6 +143,17 @@ Task<Json> ClientConnection::receive_reply(std::chrono::seconds timeout) {
   const Frame frame = co_await receive_within(timeout);
   if (frame.type != FrameType::reply) throw broken();
   co_return checked([&] { return parse_json(frame.payload); });
+}
+
+Task<Json> ClientConnection::receive_tree_reply(std::chrono::seconds silence) {
+  const auto end = std::chrono::steady_clock::now() + kTreeTimeout;
+  for (int signs = 0; signs < kMaxSigns && std::chrono::steady_clock::now() < end; ++signs) {
+    const Frame frame = co_await receive_within(silence);
+    if (frame.type == FrameType::bytes && frame.payload.empty()) continue;
+    if (frame.type != FrameType::reply) throw broken();
+    co_return checked([&] { return parse_json(frame.payload); });
+  }
+  throw Error(ErrorCode::timeout, "the work on the files takes too long");
 }
 
 Task<StreamSocket> ClientConnection::receive_descriptor() {

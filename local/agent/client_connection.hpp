@@ -13,6 +13,8 @@ namespace sandgate::agent {
 // Timeouts for an agent's reply: of simple requests, and of requests that do real work (start a
 // program on a busy machine, remove a tree, write to disk).
 inline constexpr std::chrono::seconds kReplyTimeout{20}, kWorkTimeout{60};
+// How long work on a tree of files may take in all.
+inline constexpr std::chrono::minutes kTreeTimeout{10};
 
 // A client's connection to an agent. Everything received is validated. One coroutine may receive
 // while another sends; each holds the connection by shared_ptr, and close() ends both.
@@ -30,6 +32,9 @@ class ClientConnection {
   Task<Frame> receive();
   // Returns the next reply. Throws Error(timeout) when none arrives within `timeout`.
   Task<Json> receive_reply(std::chrono::seconds timeout = kReplyTimeout);
+  // As receive_reply(), for work that lasts as long as a tree is large: what counts is how long
+  // there is no sign that it goes on, and kTreeTimeout.
+  Task<Json> receive_tree_reply(std::chrono::seconds silence = kWorkTimeout);
   // Returns the descriptor attached to a reply, of any kind: the caller checks it. No timeout.
   Task<StreamSocket> receive_descriptor();
   // Returns all items of a list, each converted from JSON by `made`. Throws Error: unavailable

@@ -103,7 +103,7 @@ Task<std::unique_ptr<ByteSource>> open_archive(std::string socket, std::string p
   Json request{{"path", path}};
   auto connection =
       co_await ClientConnection::open(std::move(socket), "archive_read", std::move(request));
-  co_await connection->receive_reply(agent::kWorkTimeout);
+  co_await connection->receive_tree_reply();
   co_return std::make_unique<Download>(connection, std::nullopt);
 }
 
@@ -111,7 +111,7 @@ Task<std::vector<FileEntry>> ask_list(std::string socket, std::string path, int 
   Json request{{"path", path}, {"depth", depth}};
   const auto connection =
       co_await ClientConnection::open(std::move(socket), "list", std::move(request));
-  co_await connection->receive_reply();
+  co_await connection->receive_tree_reply(agent::kReplyTimeout);
   co_return co_await connection->receive_items(kMaxEntries, agent::to_file_entry);
 }
 

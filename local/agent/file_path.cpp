@@ -33,12 +33,6 @@ std::string normalised(const std::string& path) {
   return whole.empty() ? "/" : whole;
 }
 
-std::string read_link(int directory, const std::string& name) {
-  char target[PATH_MAX];
-  const ssize_t length = ::readlinkat(directory, name.c_str(), target, PATH_MAX);
-  return length < 0 ? "" : std::string(target, static_cast<size_t>(length));
-}
-
 constexpr int kWay = O_PATH | O_DIRECTORY;
 
 // Opens one component at a time and makes the missing ones.
@@ -170,19 +164,19 @@ nlohmann::json entry_of(const struct stat& info, const std::string& path) {
           {"revision", revision}};
 }
 
-std::optional<nlohmann::json> describe_if_there(int directory, const std::string& name,
-                                                const std::string& path) {
-  struct stat info;
-  if (::fstatat(directory, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) return std::nullopt;
-  nlohmann::json entry = entry_of(info, path);
-  if (S_ISLNK(info.st_mode)) entry["target"] = read_link(directory, name);
-  return entry;
+std::string read_link(int directory, const std::string& name) {
+  char target[PATH_MAX];
+  const ssize_t length = ::readlinkat(directory, name.c_str(), target, PATH_MAX);
+  return length < 0 ? "" : std::string(target, static_cast<size_t>(length));
 }
 
 nlohmann::json describe(const Place& place, const std::string& path) {
-  auto entry = describe_if_there(place.directory.get(), place.name, path);
-  if (!entry) throw path_error(path);
-  return *entry;
+  struct stat info;
+  if (::fstatat(place.directory.get(), place.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
+    throw path_error(path);
+  nlohmann::json entry = entry_of(info, path);
+  if (S_ISLNK(info.st_mode)) entry["target"] = read_link(place.directory.get(), place.name);
+  return entry;
 }
 
 std::string join(const std::string& directory, std::string_view name) {

@@ -50,9 +50,8 @@ nlohmann::json entry_of(const struct stat& info, const std::string& path);
 // The entry at a place, with the target if it is a symlink. `path` is the path shown to the client.
 // Throws Error when there is nothing.
 nlohmann::json describe(const Place& place, const std::string& path);
-// As describe(); empty when there is nothing.
-std::optional<nlohmann::json> describe_if_there(int directory, const std::string& name,
-                                                const std::string& path);
+// What the symlink `name` in `directory` says; empty when it is none.
+std::string read_link(int directory, const std::string& name);
 
 // The client's path of the entry `name` in `directory`.
 std::string join(const std::string& directory, std::string_view name);

@@ -62,14 +62,30 @@ void send_range(FileSession& session, const Fd& file, uint64_t offset, uint64_t 
   }
 }
 
+Error too_many_listed() {
+  return Error(
+      ErrorCode::too_large,
+      "there are too many files: list single directories or a smaller depth, or list with a "
+      "program in the sandbox");
+}
+
 // Whether what is in an open directory can be looked at; false with errno.
 bool may_search(const Fd& directory) {
   return ::faccessat(directory.get(), ".", X_OK, AT_EACCESS) == 0;
 }
 
+// A fifth of the memory that its JSON takes: a list may be longer than a small sandbox has room
+// for.
 struct Listed {
-  std::string path;
-  nlohmann::json entry;
+  std::string path, target;
+  struct stat info {};
+
+  nlohmann::json entry() const {
+    nlohmann::json entry = entry_of(info, path);
+    entry.erase("revision");  // not part of list entries
+    if (S_ISLNK(info.st_mode)) entry["target"] = target;
+    return entry;
+  }
 };
 
 struct Listing {
@@ -77,11 +93,10 @@ struct Listing {
   std::vector<Listed> all = {};
   size_t text = 0;
 
-  void add(const std::string& path, nlohmann::json entry) {
-    text += path.size() + entry.value("target", "").size();
-    if (all.size() == kMaxListed || text > kMaxListedText)
-      throw Error(ErrorCode::too_large, "there are too many files");
-    all.push_back({path, std::move(entry)});
+  void add(Listed listed) {
+    text += listed.path.size() + listed.target.size();
+    if (all.size() == kMaxListed || text > kMaxListedText) throw too_many_listed();
+    all.push_back(std::move(listed));
   }
 };
 
@@ -93,13 +108,13 @@ void gather(const Fd& parent, const std::string& name, const std::string& path, 
   if (!directory || !may_search(directory)) return;
   for (const std::string& child : names_in(directory, kMaxListed, path)) {
     listing.session.check_client();
-    const std::string child_path = join(path, child);
-    auto entry = describe_if_there(directory.get(), child, child_path);
-    if (!entry) continue;
-    entry->erase("revision");  // not part of list entries
-    listing.add(child_path, *entry);
-    if (depth > 1 && (*entry)["type"] == "directory")
-      gather(directory, child, child_path, depth - 1, listing);
+    Listed entry{join(path, child)};
+    if (::fstatat(directory.get(), child.c_str(), &entry.info, AT_SYMLINK_NOFOLLOW) != 0) continue;
+    if (S_ISLNK(entry.info.st_mode)) entry.target = read_link(directory.get(), child);
+    const bool enters = depth > 1 && S_ISDIR(entry.info.st_mode);
+    const std::string inner = enters ? entry.path : "";
+    listing.add(std::move(entry));
+    if (enters) gather(directory, child, inner, depth - 1, listing);
   }
 }
 
@@ -150,7 +165,7 @@ void list_files(FileSession& session, FileRequest& request) {
   std::sort(all.begin(), all.end(),
             [](const Listed& a, const Listed& b) { return a.path < b.path; });
   session.reply(nlohmann::json::object());
-  for (const Listed& listed : all) session.item(listed.entry);
+  for (const Listed& listed : all) session.item(listed.entry());
   session.end();
 }
 

@@ -13,7 +13,7 @@ namespace sandgate::agent {
 namespace {
 
 constexpr size_t kItemBytes = 32 * 1024;
-constexpr unsigned kLookEvery = 64;  // calls of check_client()
+constexpr unsigned kLookEvery = 64;  // steps of work
 
 }  // namespace
 
@@ -75,8 +75,19 @@ void FileSession::end() {
   send_raw(frame(FrameType::end, ""));
 }
 
+bool FileSession::show_progress() {
+  if (steps_++ % kLookEvery != 0) return false;
+  const auto now = std::chrono::steady_clock::now();
+  if (now - sign_at_ < sign_every_) return true;
+  sign_at_ = now;
+  // Nothing else is in the socket, so a few bytes are sent whole or not at all.
+  const std::string sign = frame(FrameType::bytes, "");
+  (void)!::send(socket_, sign.data(), sign.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+  return true;
+}
+
 void FileSession::check_client() {
-  if (checks_++ % kLookEvery != 0) return;
+  if (!show_progress()) return;
   pollfd client{socket_, POLLRDHUP, 0};
   if (::poll(&client, 1, 0) == 1) throw Error(ErrorCode::unavailable, "the client is gone");
 }

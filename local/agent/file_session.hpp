@@ -1,4 +1,5 @@
 #pragma once
+#include <chrono>
 #include <nlohmann/json.hpp>
 #include <span>
 #include <string>
@@ -15,7 +16,10 @@ namespace sandgate::agent {
 // Error(unavailable) when the client is gone.
 class FileSession {
  public:
-  FileSession(int socket, FrameParser parser) : socket_(socket), parser_(std::move(parser)) {}
+  // `sign_every`: how often show_progress() lets the client know.
+  FileSession(int socket, FrameParser parser,
+              std::chrono::seconds sign_every = std::chrono::seconds(10))
+      : socket_(socket), parser_(std::move(parser)), sign_every_(sign_every) {}
 
   Frame receive();
   // Returns the client's next streamed bytes, valid until the next call; empty at the end.
@@ -32,8 +36,12 @@ class FileSession {
   // Sends whole frames, including their headers.
   void send_raw(std::span<const char> frames);
 
-  // To be called for each step of work that sends nothing for long: looks at some calls whether the
-  // client is still there. Only for clients that send nothing after their request.
+  // To be called for each step of work before the first reply that may take long: lets the client
+  // know, now and then, that the work goes on. Does not throw. Returns whether it looked at the
+  // time.
+  bool show_progress();
+  // As show_progress(), and looks whether the client is still there. Only for clients that send
+  // nothing after their request.
   void check_client();
 
   int socket() const { return socket_; }
@@ -43,7 +51,9 @@ class FileSession {
   FrameParser parser_;
   std::string items_;
   bool space_is_scarce_ = false;
-  unsigned checks_ = 0;
+  unsigned steps_ = 0;
+  const std::chrono::seconds sign_every_;
+  std::chrono::steady_clock::time_point sign_at_ = std::chrono::steady_clock::now();
 };
 
 }  // namespace sandgate::agent

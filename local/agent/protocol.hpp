@@ -29,7 +29,8 @@ enum class FrameType : uint8_t {
   output = 6,  // channel, end offset and bytes of a process's output
   exit = 7,  // JSON: how the process ended; the last frame
   // Raw bytes of a file, an archive or standard input. In an upload of a file or archive, an empty
-  // frame asks that files completed from then on are synced to disk before they are acknowledged.
+  // frame asks that files completed from then on are synced to disk before they are acknowledged;
+  // before the reply to a request about a tree, it says that the work goes on.
   bytes = 8,
   end = 9,  // empty: no more bytes or items
 };

@@ -89,6 +89,19 @@ TEST_F(HostileAgentTest, AListIsBoundedByItsBytes) {
   EXPECT_EQ(ask_list(1200), "too_large");
 }
 
+TEST_F(HostileAgentTest, SignsThatWorkGoesOnAreBounded) {
+  const auto ask_list = [&](int signs, std::string end) {
+    std::string frames;
+    for (int i = 0; i < signs; ++i) frames += frame(FrameType::bytes, "");
+    return ask(frames + end, [](AgentClient client) { return refusal(client.list_files("x", 1)); });
+  };
+  const std::string empty_list = frame(FrameType::reply, "{}") + frame(FrameType::end, "");
+  EXPECT_EQ(ask_list(60, empty_list), "none");
+  EXPECT_EQ(ask_list(60, frame(FrameType::bytes, "x")), "unavailable");
+  EXPECT_EQ(ask_list(1001, empty_list), "timeout");
+  EXPECT_EQ(ask_stat(frame(FrameType::bytes, "") + frame(FrameType::reply, "{}")), "unavailable");
+}
+
 // An agent that sends its answer with two descriptors.
 Task<void> send_two(asio::local::stream_protocol::acceptor& acceptor) {
   auto socket = co_await acceptor.async_accept(asio::use_awaitable);
