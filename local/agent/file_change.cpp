@@ -66,9 +66,9 @@ Place open_source(const std::string& from) {
   }
 }
 
-void discard(const Place& copy, const std::string& path) {
+void discard(FileSession& session, const Place& copy, const std::string& path) {
   try {
-    remove_tree(copy, path);
+    remove_tree(session, copy, path);
   } catch (const Error&) {
     // The failure that made it useless is the one to tell.
   }
@@ -76,7 +76,8 @@ void discard(const Place& copy, const std::string& path) {
 
 // The first half of a move between file systems. The copy takes the name only once it is whole, so
 // whatever has the name stays when anything fails.
-void copy_across(const Place& from, const Place& to, const std::string& path) {
+void copy_across(FileSession& session, const Place& from, const Place& to,
+                 const std::string& path) {
   const bool replaces =
       ::faccessat(to.directory.get(), to.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   const Place copy{Fd(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
@@ -84,7 +85,7 @@ void copy_across(const Place& from, const Place& to, const std::string& path) {
     copy_tree(from, copy, path);
     if (!rename_place(copy, to)) throw path_error(path);
   } catch (const Error&) {
-    discard(copy, path);
+    discard(session, copy, path);
     throw;
   }
 }
@@ -111,8 +112,8 @@ void move_file(FileSession& session, FileRequest& request) {
     if (errno == EINVAL) throw Error::invalid("/to", "is inside the directory that is moved");
     if (errno != EXDEV) throw path_error(path_at_fault(source, from, to));
     if (!may_remove(source)) throw path_error(from);
-    copy_across(source, target, to);
-    remove_tree(source, from);
+    copy_across(session, source, target, to);
+    remove_tree(session, source, from);
   }
   session.reply(describe(target, to));
 }
@@ -125,7 +126,7 @@ void remove_file(FileSession& session, FileRequest& request) {
     throw Error(ErrorCode::forbidden, "the root and the home stay");
   const Place place = open_place(path, false);
   if (recursive) {
-    remove_tree(place, path);
+    remove_tree(session, place, path);
   } else {
     const int kind = is_directory(place) ? AT_REMOVEDIR : 0;
     if (::unlinkat(place.directory.get(), place.name.c_str(), kind) != 0) throw path_error(path);

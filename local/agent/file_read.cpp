@@ -106,7 +106,9 @@ void gather(const Fd& parent, const std::string& name, const std::string& path, 
       open_safely(parent.get(), name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK));
   // A subdirectory may be closed to the user or removed meanwhile: leave out what is in it.
   if (!directory || !may_search(directory)) return;
-  for (const std::string& child : names_in(directory, kMaxListed, path)) {
+  const Names found = some_names_in(directory, kMaxListed, path);
+  if (!found.all) throw too_many_listed();
+  for (const std::string& child : found.names) {
     listing.session.check_client();
     Listed entry{join(path, child)};
     if (::fstatat(directory.get(), child.c_str(), &entry.info, AT_SYMLINK_NOFOLLOW) != 0) continue;

@@ -9,7 +9,7 @@ namespace sandgate::agent {
 TreeWalk::TreeWalk(const Fd& directory, std::string path)
     : path_(std::move(path)), here_(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)) {
   if (!here_) throw path_error(path_);
-  push("", names_in(here_, kMaxNames, path_));
+  push("", names_in(here_, path_));
 }
 
 bool TreeWalk::next() {
@@ -25,7 +25,7 @@ bool TreeWalk::next() {
 }
 
 void TreeWalk::enter(Fd entry) {
-  auto names = names_in(entry, kMaxNames, path());
+  auto names = names_in(entry, path());
   here_ = std::move(entry);
   push(relative_ + "/", std::move(names));
 }

@@ -10,6 +10,7 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <future>
 #include <set>
 
 #include "local/agent/file_write.hpp"
@@ -221,11 +222,12 @@ TEST_F(FilesTest, AListOfLongPathsIsBoundedToo) {
   EXPECT_EQ(go([&] { return refusal(client_.list_files("deep", 16)); }), "too_large");
 }
 
-TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
-  const mode_t before = ::umask(0);  // the agent's account removes it
-  ASSERT_EQ(::mkdir((home() + "/top").c_str(), 0777), 0);
-  int at = ::open((home() + "/top").c_str(), O_PATH | O_CLOEXEC);
-  for (int depth = 0; depth < 3000; ++depth) {
+// With a file in each directory, for all accounts.
+void dig(const std::string& top, int levels) {
+  const mode_t before = ::umask(0);
+  ASSERT_EQ(::mkdir(top.c_str(), 0777), 0);
+  int at = ::open(top.c_str(), O_PATH | O_CLOEXEC);
+  for (int depth = 0; depth < levels; ++depth) {
     ASSERT_EQ(::mkdirat(at, "d", 0777), 0);
     ::close(::openat(at, "file", O_WRONLY | O_CREAT | O_CLOEXEC, 0666));
     const int next = ::openat(at, "d", O_PATH | O_CLOEXEC);
@@ -234,6 +236,10 @@ TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
   }
   ::close(at);
   ::umask(before);
+}
+
+TEST_F(FilesTest, RemovesTreesDeeperThanItMayHaveDescriptors) {
+  dig(home() + "/top", 3000);
   go([&] { return client_.remove("top", true); });
   EXPECT_EQ(exec("ls -A").out, "");
 }
@@ -286,6 +292,25 @@ TEST_F(FilesTest, MovesBetweenFileSystems) {
   go([&] { return client_.move("mixed/a", there); });
   EXPECT_EQ(read(there), "a\n");
   EXPECT_EQ(exec("rm " + there + "; find /dev/shm -name '.sandgate-*' -user $(id -u)").out, "");
+}
+
+// Two removals that meet in the same directories. What the other has removed is gone, which is all
+// that was asked for; a "not found" while most is still there would be taken for done.
+TEST_F(FilesTest, RemovesWhatOthersRemoveToo) {
+  exec(
+      "for d in $(seq 60); do mkdir -p tree/$d/in; touch tree/$d/$(seq -s \" tree/$d/\" 40); done");
+  const std::string top = home() + "/tree";
+  const auto remove = [&] {
+    const std::string code = run(refusal(client_.remove("tree", true)));
+    const bool is_gone = ::access(top.c_str(), F_OK) != 0;
+    return code + (is_gone ? "" : ", and it is there");
+  };
+  auto other = std::async(std::launch::async, remove);
+  const std::set<std::string> codes{remove(), other.get()};
+  // The later one may begin when nothing is left.
+  EXPECT_TRUE(codes == std::set<std::string>{"none"} ||
+              codes == (std::set<std::string>{"none", "not_found"}))
+      << *codes.begin() << "; " << *codes.rbegin();
 }
 
 // The process that reads is a copy of the agent.
