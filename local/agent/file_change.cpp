@@ -9,6 +9,7 @@
 
 #include "local/agent/file_tree.hpp"
 #include "local/agent/file_write.hpp"
+#include "local/agent/tree_copy.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -76,16 +77,16 @@ void discard(FileSession& session, const Place& copy, const std::string& path) {
 
 // The first half of a move between file systems. The copy takes the name only once it is whole, so
 // whatever has the name stays when anything fails.
-void copy_across(FileSession& session, const Place& from, const Place& to,
-                 const std::string& path) {
+void copy_across(FileSession& session, const CopyEnd& from, const CopyEnd& end) {
+  const Place& to = end.place;
   const bool replaces =
       ::faccessat(to.directory.get(), to.name.c_str(), F_OK, AT_SYMLINK_NOFOLLOW) == 0;
   const Place copy{Fd(::fcntl(to.directory.get(), F_DUPFD_CLOEXEC, 3)), pending_name(replaces)};
   try {
-    copy_tree(from, copy, path);
-    if (!rename_place(copy, to)) throw path_error(path);
+    copy_tree(session, from, {copy, end.path});
+    if (!rename_place(copy, to)) throw path_error(end.path);
   } catch (const Error&) {
-    discard(session, copy, path);
+    discard(session, copy, end.path);
     throw;
   }
 }
@@ -112,7 +113,7 @@ void move_file(FileSession& session, FileRequest& request) {
     if (errno == EINVAL) throw Error::invalid("/to", "is inside the directory that is moved");
     if (errno != EXDEV) throw path_error(path_at_fault(source, from, to));
     if (!may_remove(source)) throw path_error(from);
-    copy_across(session, source, target, to);
+    copy_across(session, {source, from}, {target, to});
     remove_tree(session, source, from);
   }
   session.reply(describe(target, to));

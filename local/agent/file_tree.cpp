@@ -2,13 +2,11 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <memory>
 
 namespace sandgate::agent {
@@ -19,52 +17,6 @@ constexpr int kDirectory = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK;
 constexpr size_t kBatch = 50'000;
 constexpr int kMaxBatches = 2000;  // of one directory, which a program may be filling meanwhile
 constexpr int kMaxTurns = 16;  // of an entry from directory to file and back
-constexpr size_t kCopyBytes = 1 << 30;  // per call
-
-Error not_copied() { return Error::invalid("/from", "holds a device, socket or pipe"); }
-
-// It may have been replaced since it was found, by a pipe for example, whose opening would wait.
-Fd open_found(const Place& place, const std::string& path) {
-  struct stat info;
-  Fd file(
-      open_safely(place.directory.get(), place.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
-  if (!file || ::fstat(file.get(), &info) != 0) throw path_error(path);
-  if (!S_ISREG(info.st_mode)) throw not_copied();
-  return file;
-}
-
-// On failure the copy keeps the current time.
-void keep_time(const Fd& copy, const struct stat& original) {
-  const timespec times[2] = {{0, UTIME_OMIT}, original.st_mtim};
-  ::futimens(copy.get(), times);
-}
-
-void copy_file(const Place& from, const Place& to, const struct stat& info,
-               const std::string& path) {
-  const Fd in = open_found(from, path);
-  const Fd out(open_safely(to.directory.get(), to.name.c_str(),
-                           O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
-  if (!out) throw path_error(path);
-  ssize_t copied = 0;
-  do {
-    copied = ::sendfile(out.get(), in.get(), nullptr, kCopyBytes);
-  } while (copied > 0 || (copied < 0 && errno == EINTR));
-  if (copied < 0 || ::fchmod(out.get(), info.st_mode & 0777) != 0) throw path_error(path);
-  keep_time(out, info);
-}
-
-void copy_link(const Place& from, const Place& to, const std::string& path) {
-  char target[PATH_MAX];
-  const ssize_t length =
-      ::readlinkat(from.directory.get(), from.name.c_str(), target, PATH_MAX - 1);
-  if (length < 0) throw path_error(path);
-  target[length] = '\0';
-  if (::symlinkat(target, to.directory.get(), to.name.c_str()) != 0) throw path_error(path);
-}
-
-Place child_of(const Fd& directory, const std::string& name) {
-  return {Fd(::fcntl(directory.get(), F_DUPFD_CLOEXEC, 3)), name};
-}
 
 enum class Removal { done, not_empty, failed };
 
@@ -201,23 +153,6 @@ void remove_tree(FileSession& session, const Place& place, const std::string& pa
   Emptying(session, place, path).run();
   if (::unlinkat(place.directory.get(), place.name.c_str(), AT_REMOVEDIR) != 0 && errno != ENOENT)
     throw path_error(path);
-}
-
-void copy_tree(const Place& from, const Place& to, const std::string& path) {
-  struct stat info;
-  if (::fstatat(from.directory.get(), from.name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0)
-    throw path_error(path);
-  if (S_ISREG(info.st_mode)) return copy_file(from, to, info, path);
-  if (S_ISLNK(info.st_mode)) return copy_link(from, to, path);
-  if (!S_ISDIR(info.st_mode)) throw not_copied();
-  if (::mkdirat(to.directory.get(), to.name.c_str(), 0700) != 0) throw path_error(path);
-  const Fd source = open_directory(from.directory.get(), from.name),
-           target = open_directory(to.directory.get(), to.name);
-  if (!source || !target) throw path_error(path);
-  for (const std::string& name : names_in(source, path))
-    copy_tree(child_of(source, name), child_of(target, name), join(path, name));
-  if (::fchmod(target.get(), info.st_mode & 0777) != 0) throw path_error(path);
-  keep_time(target, info);
 }
 
 bool go_up(Fd& here, const struct stat& parent, const std::string& path) {

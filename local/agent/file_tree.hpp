@@ -25,10 +25,6 @@ std::vector<std::string> names_in(const Fd& directory, const std::string& path);
 // Throws Error, conflict when a directory is moved meanwhile or does not become empty.
 void remove_tree(FileSession& session, const Place& place, const std::string& path);
 
-// Copies a file, directory or symlink to a name that does not exist yet. Throws Error, invalid for
-// devices, sockets and pipes.
-void copy_tree(const Place& from, const Place& to, const std::string& path);
-
 // Opens the parent of the directory `here`. Returns false when that is not the directory with this
 // status: `here` was moved. Throws Error.
 bool go_up(Fd& here, const struct stat& parent, const std::string& path);

@@ -1,6 +1,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/mount.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -292,6 +293,22 @@ TEST_F(FilesTest, MovesBetweenFileSystems) {
   go([&] { return client_.move("mixed/a", there); });
   EXPECT_EQ(read(there), "a\n");
   EXPECT_EQ(exec("rm " + there + "; find /dev/shm -name '.sandgate-*' -user $(id -u)").out, "");
+}
+
+TEST_F(FilesTest, MovesTreesDeeperThanItMayHaveDescriptors) {
+  struct stat shared, own;
+  if (::stat("/dev/shm", &shared) != 0 || ::stat(home().c_str(), &own) != 0 ||
+      shared.st_dev == own.st_dev)
+    GTEST_SKIP() << "needs two file systems";
+  const rlimit few{64, 64};
+  ASSERT_EQ(::prlimit(agent_pid(), RLIMIT_NOFILE, &few, nullptr), 0);
+  dig(home() + "/top", 500);
+  const std::string there = "/dev/shm/sandgate-test-" + std::to_string(agent_pid());
+  go([&] { return client_.move("top", there); });
+  EXPECT_EQ(exec("ls -A; find " + there + " | wc -l").out, "1001\n");
+  go([&] { return client_.move(there, "back"); });
+  EXPECT_EQ(exec("ls -A; find back | wc -l; ls " + there + " 2>&- || echo gone").out,
+            "back\n1001\ngone\n");
 }
 
 // Two removals that meet in the same directories. What the other has removed is gone, which is all
