@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "local/agent/file_path.hpp"
+#include "local/agent/file_tree.hpp"
 
 namespace sandgate::agent {
 namespace {
@@ -53,6 +54,16 @@ const char* obstacle(const Fd& from, const std::string& name) {
   return symlink ? "passes through a symlink" : "is below something that is no directory";
 }
 
+// By descriptor, as the name may be another's by now. One that may not be read cannot be opened,
+// and is reached as far as there is /proc.
+void set_mode(const Fd& directory, mode_t mode) {
+  const Fd readable = open_directory(directory.get(), ".");
+  if (readable)
+    (void)!::fchmod(readable.get(), mode);
+  else
+    (void)!::chmod(("/proc/self/fd/" + std::to_string(directory.get())).c_str(), mode);
+}
+
 }  // namespace
 
 Extraction::Extraction(const std::string& directory) : root_(make_directories(directory)) {}
@@ -95,9 +106,8 @@ void Extraction::make_directory(const Place& place) {
     throw path_error(entry_.name);
   const Fd made = step(place.directory, place.name);
   if (!made) reject(entry_.name, "is a directory where there is something else");
-  const mode_t mode = (entry_.mode & 0777) | kOwner;
   // Fails on an existing directory of another owner, which then keeps its mode.
-  (void)!::fchmodat(place.directory.get(), place.name.c_str(), mode, 0);
+  set_mode(made, (entry_.mode & 0777) | kOwner);
 }
 
 void Extraction::make_link(const Place& place) {

@@ -204,6 +204,14 @@ TEST_F(ArchiveTest, ReplacesALinkInsteadOfFollowingIt) {
   EXPECT_EQ(exec("cat target out/name").out, "safe\nnew");
 }
 
+TEST_F(ArchiveTest, OpensADirectoryThatIsClosed) {
+  exec("mkdir -p out/d; chmod 0 out/d");
+  const std::string directory =
+      agent::tar_header({.name = "d/", .type = agent::TarType::directory, .mode = 0750});
+  EXPECT_EQ(unpack(directory + member({.name = "d/file"}, "text")), "none");
+  EXPECT_EQ(exec("stat -c %a out/d; cat out/d/file").out, "750\ntext");
+}
+
 TEST_F(ArchiveTest, RefusesDevicesAndNonsense) {
   std::string device = member({.name = "null"});
   device[156] = '3';
