@@ -1,3 +1,4 @@
+#include <atomic>
 #include <future>
 
 #include "gateway/core/log.hpp"
@@ -20,6 +21,10 @@ size_t lines_about(const std::string& text, const std::string& event, const std:
   return count;
 }
 
+Task<void> wait_for(const std::atomic<bool>& over) {
+  while (!over) co_await sleep_for(milliseconds(50));
+}
+
 TEST(ReaperLog, AnOutageHasOneLineOfEachStepAtItsBeginAndOneAtItsEnd) {
   const nlohmann::json before = log::settings();
   log::configure(log::Format::text, "info");
@@ -29,11 +34,14 @@ TEST(ReaperLog, AnOutageHasOneLineOfEachStepAtItsBeginAndOneAtItsEnd) {
                                    .unknown_every = milliseconds(50)});
   testing::internal::CaptureStderr();
   TestDatabase::stop_cluster();
-  auto reaping = std::async(std::launch::async,
-                            [&] { return run(attempt_within(milliseconds(4000), reaper.run())); });
+  std::atomic<bool> over = false;
+  auto reaping =
+      std::async(std::launch::async, [&] { run(ends_before(wait_for(over), reaper.run())); });
   run(sleep_for(milliseconds(2000)));
   TestDatabase::start_cluster();
-  reaping.wait();
+  run(sleep_for(milliseconds(3000)));
+  over = true;
+  reaping.get();
   run(reaper.drain());
   const std::string text = testing::internal::GetCapturedStderr();
   log::configure(before);
