@@ -18,6 +18,7 @@ constexpr size_t kLingerBytes = 256 << 20;
 constexpr std::chrono::seconds kLinger{30};
 constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte received
 constexpr size_t kLingerPiece = 16 * 1024;
+constexpr std::chrono::milliseconds kLastLinger{1000}, kLastSilence{500};  // of a stopping server
 // A client that closed its sending side may still read, so it gets this many checks of
 // ConnectionSet. A WebSocket gets more, because its last messages have to be read first.
 constexpr int kLooksForHandler = 2;
@@ -48,6 +49,15 @@ bool speaks_another_websocket(const Request& request) {
 Error early_bytes() {
   return Error(ErrorCode::invalid,
                "a WebSocket upgrade has no body, and frames come after the answer to it");
+}
+
+Error stopping() {
+  Error error(
+      ErrorCode::unavailable,
+      "the gateway stops and cut this request off: all or part of it may have been done, so "
+      "see before you repeat it");
+  error.retry_after = std::chrono::seconds(1);
+  return error;
 }
 
 }  // namespace
@@ -93,6 +103,13 @@ void Connection::cancel() {
     transport_.abort();
   else
     transport_.close();
+}
+
+void Connection::cut_off() {
+  if (phase_ != Phase::answering || cancelled_) return cancel();
+  cut_off_ = true;
+  transport_.deadline.arm(kCloseTimeout);
+  cancellation_.emit(asio::cancellation_type::terminal);
 }
 
 Task<void> Connection::run() {
@@ -185,7 +202,8 @@ Task<bool> Connection::exchange(Current& current) {
   ConnectionBody body(transport_, buffer_, parser, context_.limits);
   phase_ = Phase::answering;
   sweeps_since_left_ = 0;
-  Response response = co_await answer(request, body);
+  auto answering = answer(request, body);
+  Response response = co_await unless_cut_off(std::move(answering), request);
   if (std::holds_alternative<UpgradeBody>(response.body)) {
     co_await upgrade(request, response);
     co_return false;
@@ -212,6 +230,29 @@ Task<Response> Connection::answer(Request& request, ConnectionBody& body) {
   if (response.status == 400 && speaks_another_websocket(request))
     response.headers.emplace_back("Sec-WebSocket-Version", "13");
   co_return response;
+}
+
+Task<Response> Connection::unless_cut_off(Task<Response> answering, const Request& request) {
+  Response response;
+  std::exception_ptr failure;
+  try {
+    response = co_await std::move(answering);
+  } catch (...) {
+    failure = std::current_exception();
+  }
+  if (failure && !cut_off_) std::rethrow_exception(failure);
+  if (!cut_off_) co_return response;
+  // Here and not in a function: awaiting one would throw what the cancellation left behind.
+  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  transport_.deadline.arm(kCloseTimeout);
+  // A stream would only begin.
+  const bool is_whole = !failure && std::holds_alternative<std::string>(response.body);
+  co_return is_whole ? std::move(response) : refusal(request, failure);
+}
+
+Response Connection::refusal(const Request& request, std::exception_ptr failure) {
+  if (cut_off_) transport_.deadline.arm(kCloseTimeout);
+  return problem(cut_off_ ? stopping() : as_error(failure, request.id), request.id);
 }
 
 bool Connection::can_continue(const RequestParser& parser, ConnectionBody& body) const {
@@ -296,7 +337,8 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
     throw boost::system::system_error(asio::error::connection_aborted);
   }
   framing = {.keep_alive = false, .http11 = framing.http11};
-  const Response answer = problem(as_error(failure, request.id), request.id);
+  if (cut_off_) co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  const Response answer = refusal(request, failure);
   co_await send_text(request, answer, framing);
   co_return false;
 }
@@ -324,8 +366,9 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
     if (cancelled_ || client.started() || body.broken())
       throw boost::system::system_error(asio::error::connection_aborted);
     Framing framing{.keep_alive = can_continue(parser, body), .http11 = parser.is_http11()};
-    Response refusal = problem(as_error(failure, request.id), request.id);
-    co_return co_await send(request, refusal, framing);
+    if (cut_off_) co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    Response answer = refusal(request, failure);
+    co_return co_await send(request, answer, framing);
   }
   more = more && can_continue(parser, body);
   if (!more) co_await linger();
@@ -336,14 +379,15 @@ Task<void> Connection::linger() {
   phase_ = Phase::closing;
   // The client has its answer: this connection may be evicted like an idle one.
   connections_->set_waiting(handle_, true);
-  transport_.deadline.arm(kLingerSilence);
+  const auto silence = cut_off_ ? kLastSilence : kLingerSilence;
+  transport_.deadline.arm(silence);
   // async_shutdown stops at data received after our close_notify; the loop below drops the rest.
   if (auto* tls = transport_.tls())
     co_await tls->async_shutdown(asio::as_tuple(asio::use_awaitable));
   transport_.shutdown_send();
-  const auto end = std::chrono::steady_clock::now() + kLinger;
+  const auto end = std::chrono::steady_clock::now() + (cut_off_ ? kLastLinger : kLinger);
   for (size_t dropped = 0; dropped < kLingerBytes && std::chrono::steady_clock::now() < end;) {
-    transport_.deadline.arm(kLingerSilence);
+    transport_.deadline.arm(silence);
     buffer_.clear();
     const auto into = buffer_.prepare(kLingerPiece);
     const size_t bytes = co_await transport_.drop_some(into);

@@ -36,6 +36,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   bool should_end(int64_t now_ms);
   bool idle() const { return phase_ == Phase::idle; }
   void cancel();
+  // Called when the server stops. Like cancel(), but a request whose answer has not begun gets 503.
+  void cut_off();
 
  private:
   enum class Phase { idle, reading, answering, streaming_messages, closing };
@@ -59,6 +61,10 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<bool> refuse_head(const Current& current, const Error& wrong);
   void describe(Request& request) const;
   Task<Response> answer(Request& request, ConnectionBody& body);
+  // Returns the answer; if cut_off() was called meanwhile, that or a 503, ready to be sent.
+  Task<Response> unless_cut_off(Task<Response> answering, const Request& request);
+  // What to answer to a request that failed before its answer began.
+  Response refusal(const Request& request, std::exception_ptr failure);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
   // Logs the answer if it failed or the access log is on.
@@ -82,7 +88,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::cancellation_signal cancellation_;
   Phase phase_ = Phase::idle;
   int sweeps_since_left_ = 0;  // checks by ConnectionSet since the client was first seen gone
-  bool cancelled_ = false;
+  bool cancelled_ = false, cut_off_ = false;
   RelayTimer relay_timer_;  // of the relay in progress
 };
 

@@ -72,28 +72,29 @@ void ConnectionSet::schedule() {
   });
 }
 
-void ConnectionSet::cancel_if(const std::function<bool(Connection&)>& chosen) {
+void ConnectionSet::end_if(const std::function<bool(Connection&)>& chosen,
+                           void (Connection::*end)()) {
   std::vector<std::shared_ptr<Connection>> ended;
   for (const auto* list : {&busy_, &waiting_})
     for (const Entry& entry : *list)
       if (chosen(*entry.connection)) ended.push_back(entry.connection->weak_from_this().lock());
-  // Cancelling may destroy connections and change the lists, so they must not be iterated
-  // meanwhile.
+  // This may destroy connections and change the lists, so they must not be iterated meanwhile.
   for (const auto& connection : ended)
-    if (connection) connection->cancel();
+    if (connection) (connection.get()->*end)();
 }
 
 void ConnectionSet::sweep() {
-  cancel_if([now_ms = coarse_now_ms()](Connection& one) { return one.should_end(now_ms); });
+  end_if([now_ms = coarse_now_ms()](Connection& one) { return one.should_end(now_ms); },
+         &Connection::cancel);
 }
 
 void ConnectionSet::begin_stop() {
   stopping_ = true;
-  cancel_if([](Connection& one) { return one.idle(); });
+  end_if([](Connection& one) { return one.idle(); }, &Connection::cancel);
 }
 
-void ConnectionSet::cancel_all() {
-  cancel_if([](Connection&) { return true; });
+void ConnectionSet::cut_off_all() {
+  end_if([](Connection&) { return true; }, &Connection::cut_off);
 }
 
 }  // namespace sandgate::http

@@ -56,13 +56,14 @@ class ConnectionSet : public std::enable_shared_from_this<ConnectionSet> {
   // Ends idle connections, and every other one after its answer in progress.
   void begin_stop();
   bool stopping() const { return stopping_; }
-  void cancel_all();
+  // Ends all of them; see Connection::cut_off().
+  void cut_off_all();
 
  private:
   void schedule();
   void sweep();
   void evict_longest_waiting();
-  void cancel_if(const std::function<bool(Connection&)>& chosen);
+  void end_if(const std::function<bool(Connection&)>& chosen, void (Connection::*end)());
 
   asio::io_context& loop_;
   asio::steady_timer timer_;

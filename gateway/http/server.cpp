@@ -117,7 +117,7 @@ void Server::stop_within(std::chrono::milliseconds grace) {
   accepting_.wait_for(kCancelTimeout);
   on_every_loop(&ConnectionSet::begin_stop);
   if (open_connections_->wait_for(grace)) return;
-  on_every_loop(&ConnectionSet::cancel_all);
+  on_every_loop(&ConnectionSet::cut_off_all);
   if (!open_connections_->wait_for(kCancelTimeout))
     log::error("connections did not end", {{"count", open_connections_->count()}});
 }

@@ -166,5 +166,29 @@ def test_streams_are_resumed_after_every_end_of_the_gateway():
         world.events.stop()
 
 
+def test_who_waits_at_a_stop_is_told():
+    with Server(settings={"limits.stop_grace_seconds": "1"}) as server:
+        server.profile("test")
+        _, client = server.tenant("waits")
+        path = "/v1/sandboxes/" + client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        body, key, answers = {"shell": "touch /tmp/begun; sleep 60"}, {"Idempotency-Key": "once"}, []
+        waiting = Client(server.host, server.port, client.key)
+        thread = threading.Thread(target=lambda: answers.append(waiting.call("POST", path + "/exec", body, key)))
+        thread.start()
+        wait_until(lambda: client.call("GET", path + "/files?path=/tmp/begun").status == 200, 30, "the program runs")
+        client.close()
+        server.stop()
+        thread.join(30)
+        told = answers[0]
+        assert told.status == 503 and told.json()["code"] == "unavailable", (told.status, told.body)
+        assert told.headers["Retry-After"] and told.headers["Connection"] == "close", told.headers.items()
+        server.start()
+        # The program has run: a repeat under the same key says so, and runs it no second time.
+        again = Client(server.host, server.port, client.key)
+        repeated = again.call("POST", path + "/exec", body, key)
+        assert (repeated.status, repeated.json()["code"]) == (409, "conflict"), (repeated.status, repeated.body)
+        again.close()
+
+
 if __name__ == "__main__":
     main(globals())

@@ -33,8 +33,34 @@ struct Leave {
   ~Leave() { ++(finished ? witness.finished : witness.cancelled); }
 };
 
+// Answers that wait before their first byte.
+void add_late_routes(http::Routes& routes, Witness& witness) {
+  const auto wait = [&witness]() -> Task<void> {
+    Leave leave{witness};
+    ++witness.entered;
+    co_await sleep_for(std::chrono::seconds(60));
+  };
+  routes.add(
+      {Method::get, "/late", Permission::open, BodyMode::none, [wait](Request&) -> Task<Response> {
+         Response response;
+         response.body = http::StreamBody{
+             .length = 5, .produce = [wait](http::BodySink&) -> Task<void> { return wait(); }};
+         co_return response;
+       }});
+  routes.add({Method::get, "/relayed", Permission::open, BodyMode::none,
+              [wait](Request&) -> Task<Response> {
+                Response response;
+                response.body = http::RelayBody{[wait](http::ClientSide&) -> Task<bool> {
+                  co_await wait();
+                  co_return true;
+                }};
+                co_return response;
+              }});
+}
+
 http::Routes table(Witness& witness) {
   http::Routes routes;
+  add_late_routes(routes, witness);
   routes.add({Method::get, "/hello", Permission::open, BodyMode::none, says("hello")});
   routes.add({Method::get, "/wait", Permission::open, BodyMode::none,
               [&](Request& request) -> Task<Response> {
@@ -159,6 +185,65 @@ TEST(Lifecycle, StoppingCancelsWhatOutlastsTheGrace) {
   ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
   server.server.stop();
   EXPECT_EQ(witness.cancelled, 1);
+  EXPECT_EQ(server.server.connections(), 0u);
+}
+
+TEST(Lifecycle, WhoIsCutOffByAStopIsTold) {
+  Witness witness;
+  http::ServerOptions options;
+  options.grace = std::chrono::milliseconds(100);
+  LiveServer server(table(witness), options);
+  const std::string upload = "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\nsome";
+  std::vector<std::unique_ptr<RawClient>> clients;
+  for (const std::string& asked : {get("/wait"), get("/late"), get("/relayed"), upload}) {
+    clients.push_back(std::make_unique<RawClient>(server.port()));
+    clients.back()->send(asked);
+  }
+  RawClient streaming(server.port());
+  streaming.send(get("/stream"));
+  ASSERT_TRUE(eventually([&] { return witness.entered == 5; }));
+  const auto begin = std::chrono::steady_clock::now();
+  server.server.stop();
+  // None of them closes its connection.
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(3));
+  EXPECT_EQ(witness.cancelled, 5);
+  EXPECT_EQ(server.server.connections(), 0u);
+  for (const auto& client : clients) {
+    const auto reply = client->receive();
+    EXPECT_EQ(reply.status, 503);
+    EXPECT_EQ(reply.headers.find("Retry-After"), "1");
+    EXPECT_EQ(reply.headers.find("Connection"), "close");
+    EXPECT_EQ(Json::parse(reply.body).at("code"), "unavailable");
+    EXPECT_TRUE(client->ended());
+  }
+  // An answer that has begun can only break off.
+  EXPECT_THROW(streaming.receive(), std::exception);
+}
+
+TEST(Lifecycle, WhoGoesOnSendingDoesNotDelayAStop) {
+  Witness witness;
+  http::ServerOptions options;
+  options.grace = std::chrono::milliseconds(100);
+  LiveServer server(table(witness), options);
+  RawClient client(server.port());
+  client.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\nsome");
+  ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
+  std::atomic<bool> over{false};
+  std::thread sending([&] {
+    try {
+      while (!over) {
+        client.send("more");
+        std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      }
+    } catch (const boost::system::system_error&) {
+      // The server no longer listens to it.
+    }
+  });
+  const auto begin = std::chrono::steady_clock::now();
+  server.server.stop();
+  over = true;
+  sending.join();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(4));
   EXPECT_EQ(server.server.connections(), 0u);
 }
 
