@@ -1,5 +1,7 @@
 #include "gateway/ports/app_pool.hpp"
 
+#include <sys/resource.h>
+
 #include <algorithm>
 
 namespace sandgate::ports {
@@ -7,9 +9,19 @@ namespace {
 
 using Steady = std::chrono::steady_clock;
 
+constexpr size_t kMaxWaiting = 1024;
+
 }  // namespace
 
-AppPool::AppPool() { tls_.set_default_verify_paths(); }
+AppPool::AppPool(size_t max_waiting) : max_waiting_(max_waiting) {
+  tls_.set_default_verify_paths();
+}
+
+size_t AppPool::usual_max_waiting() {
+  rlimit files{};
+  if (getrlimit(RLIMIT_NOFILE, &files) != 0) return kMaxWaiting;
+  return std::min<size_t>(kMaxWaiting, files.rlim_cur / 8);
+}
 
 std::unique_ptr<AppPool::Slot> AppPool::acquire(std::string key) {
   {
@@ -45,17 +57,30 @@ std::unique_ptr<AppConnection> AppPool::take(const std::string& key,
         if (idle[i]->executor() != executor) continue;
         found = std::move(idle[i]);
         idle.erase(idle.begin() + static_cast<std::ptrdiff_t>(i));
+        --waiting_;
       }
     }
     if (!found || !found->stale()) return found;
   }
 }
 
+size_t AppPool::waiting_for_sandbox_of(const std::string& key) const {
+  const std::string prefix = key.substr(0, key.rfind(':') + 1);
+  size_t count = 0;
+  for (auto at = ports_.lower_bound(prefix); at != ports_.end() && at->first.starts_with(prefix);
+       ++at)
+    count += at->second.idle.size();
+  return count;
+}
+
 void AppPool::put(std::unique_ptr<AppConnection> connection) {
   connection->idle_since = Steady::now();
   std::lock_guard lock(mutex_);
   Connections& idle = ports_[connection->key()].idle;
-  if (idle.size() < kMaxIdle) idle.push_back(std::move(connection));
+  if (idle.size() >= kMaxIdle) return;
+  if (waiting_for_sandbox_of(connection->key()) + waiting_ >= max_waiting_) return;
+  idle.push_back(std::move(connection));
+  ++waiting_;
 }
 
 template <class Goes>
@@ -69,6 +94,7 @@ void AppPool::remove(const std::string& prefix, Goes goes) {
       const auto kept = std::stable_partition(
           idle.begin(), idle.end(), [&](const auto& connection) { return !goes(*connection); });
       std::move(kept, idle.end(), std::back_inserter(gone));
+      waiting_ -= static_cast<size_t>(idle.end() - kept);
       idle.erase(kept, idle.end());
       at = idle.empty() && at->second.busy == 0 ? ports_.erase(at) : std::next(at);
     }
@@ -103,9 +129,7 @@ Task<void> AppPool::run() {
 
 size_t AppPool::waiting() const {
   std::lock_guard lock(mutex_);
-  size_t count = 0;
-  for (const auto& [key, port] : ports_) count += port.idle.size();
-  return count;
+  return waiting_;
 }
 
 }  // namespace sandgate::ports

@@ -10,8 +10,8 @@
 namespace sandgate::ports {
 
 // Pool of idle connections to programs in sandboxes, by sandbox and port, each used on the executor
-// it was made on. Per port, at most kMaxIdle connections wait and kMaxBusy exchanges run.
-// Thread-safe.
+// it was made on. Per port, at most kMaxIdle connections wait and kMaxBusy exchanges run. Of all
+// that may wait, a sandbox has at most as many as it leaves free. Thread-safe.
 class AppPool {
  public:
   static constexpr size_t kMaxIdle = 64, kMaxBusy = 1024;  // per port
@@ -30,7 +30,9 @@ class AppPool {
     AppPool& pool_;
     const std::string key_;
   };
-  AppPool();
+  explicit AppPool(size_t max_waiting = usual_max_waiting());
+  // 1024, or an eighth of the files that this process may open.
+  static size_t usual_max_waiting();
 
   // Throws Error(unavailable) when kMaxBusy exchanges of the port are running.
   std::unique_ptr<Slot> acquire(std::string key);
@@ -38,6 +40,7 @@ class AppPool {
   // An idle connection of this executor, idle no longer than `age`; null when there is none.
   std::unique_ptr<AppConnection> take(const std::string& key, const asio::any_io_executor& executor,
                                       std::chrono::milliseconds age = kMaxAge);
+  // Keeps the connection for take(), or closes it if too many wait.
   void put(std::unique_ptr<AppConnection> connection);
 
   // Drops the idle connections of a sandbox; all of them when the id is empty.
@@ -57,15 +60,19 @@ class AppPool {
   };
 
   void release(const std::string& key);
+  // How many wait for the sandbox of this key. Call with the lock held.
+  size_t waiting_for_sandbox_of(const std::string& key) const;
   // Removes the idle connections for which `goes` holds, of keys that begin with `prefix`.
   template <class Goes>
   void remove(const std::string& prefix, Goes goes);
   // Destroys each connection on its own executor.
   static void destroy(Connections connections);
 
+  const size_t max_waiting_;
   asio::ssl::context tls_{asio::ssl::context::tls_client};
   mutable std::mutex mutex_;
   std::map<std::string, Port> ports_;  // in order of key, so that a sandbox's ports are adjacent
+  size_t waiting_ = 0;  // in all of them
 };
 
 }  // namespace sandgate::ports
