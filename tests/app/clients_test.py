@@ -36,10 +36,12 @@ def run_text(one, words, suffix, text, folder=None, **more):
         path = os.path.join(folder or scratch, "page" + suffix)
         with open(path, "w", encoding="utf-8") as file:
             file.write(text)
-        done = subprocess.run([*words, path], env={**one.environment, **more}, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True, timeout=120, cwd=folder or scratch)
-    assert done.returncode == 0, done.stdout
-    return done.stdout
+        # Two pipes: into one, Node writes a line of errors amid a line of output while its reader is slow.
+        done = subprocess.run([*words, path], env={**one.environment, **more}, capture_output=True, text=True,
+                              timeout=120, cwd=folder or scratch)
+    told = done.stdout + done.stderr
+    assert done.returncode == 0, told
+    return told
 
 
 def test_python():
