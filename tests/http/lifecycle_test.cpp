@@ -175,11 +175,20 @@ TEST(Lifecycle, StoppingLetsAnswersInProgressEnd) {
   EXPECT_THROW(RawClient(server.port()), boost::system::system_error);
 }
 
-TEST(Lifecycle, StoppingCancelsWhatOutlastsTheGrace) {
+// A server that stops within a moment, whatever waits.
+class ShortGrace : public testing::Test {
+ protected:
+  static http::ServerOptions options() {
+    http::ServerOptions options;
+    options.grace = std::chrono::milliseconds(100);
+    return options;
+  }
+
   Witness witness;
-  http::ServerOptions options;
-  options.grace = std::chrono::milliseconds(100);
-  LiveServer server(table(witness), options);
+  LiveServer server{table(witness), options()};
+};
+
+TEST_F(ShortGrace, StoppingCancelsWhatOutlastsTheGrace) {
   RawClient client(server.port());
   client.send(get("/wait"));
   ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
@@ -188,11 +197,7 @@ TEST(Lifecycle, StoppingCancelsWhatOutlastsTheGrace) {
   EXPECT_EQ(server.server.connections(), 0u);
 }
 
-TEST(Lifecycle, WhoIsCutOffByAStopIsTold) {
-  Witness witness;
-  http::ServerOptions options;
-  options.grace = std::chrono::milliseconds(100);
-  LiveServer server(table(witness), options);
+TEST_F(ShortGrace, WhoIsCutOffByAStopIsTold) {
   const std::string upload = "POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 900\r\n\r\nsome";
   std::vector<std::unique_ptr<RawClient>> clients;
   for (const std::string& asked : {get("/wait"), get("/late"), get("/relayed"), upload}) {
@@ -220,11 +225,7 @@ TEST(Lifecycle, WhoIsCutOffByAStopIsTold) {
   EXPECT_THROW(streaming.receive(), std::exception);
 }
 
-TEST(Lifecycle, WhoGoesOnSendingDoesNotDelayAStop) {
-  Witness witness;
-  http::ServerOptions options;
-  options.grace = std::chrono::milliseconds(100);
-  LiveServer server(table(witness), options);
+TEST_F(ShortGrace, WhoGoesOnSendingDoesNotDelayAStop) {
   RawClient client(server.port());
   client.send("POST /upload HTTP/1.1\r\nHost: x\r\nContent-Length: 100000000\r\n\r\nsome");
   ASSERT_TRUE(eventually([&] { return witness.entered == 1; }));
