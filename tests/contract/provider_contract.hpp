@@ -85,7 +85,9 @@ class ContractOf : public ProviderContract {
  protected:
   void SetUp() override {
     ProviderContract::SetUp();
-    if (backend_ && !(can(kVerbs) && ...)) GTEST_SKIP() << "this machine lacks what it takes";
+    std::string missing;
+    if (backend_) ((can(kVerbs) ? missing : missing += " " + std::string(to_string(kVerbs))), ...);
+    if (!missing.empty()) GTEST_SKIP() << "the backend cannot do on this machine:" << missing;
   }
 };
 

@@ -74,7 +74,8 @@ constexpr const char* kCallInside =
 TEST_F(CallLogTest, NobodyInsideWritesTheMachinesLog) {
   KernelLog log;
   const std::string reduced = read_text_file(kSetting).value_or("");
-  if (!log.can_be_read() || reduced.empty()) GTEST_SKIP() << "no log to look at";
+  if (!log.can_be_read() || reduced.empty())
+    GTEST_SKIP() << "the log of the kernel cannot be read, or logs no calls";
   EXPECT_EQ(python(kCallInside).out, "0\n0\n");
   // The control, which comes later in the log, too.
   std::ofstream(kSetting) << "log\n";

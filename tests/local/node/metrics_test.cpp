@@ -105,7 +105,8 @@ TEST_F(MetricsTest, OfWhatEndsMeanwhileThereAreNone) {
   // Whoever opens the file waits until the lease is given up.
   Fd lease(open(bytes.c_str(), O_RDWR | O_CLOEXEC));
   signal(SIGIO, SIG_IGN);
-  if (fcntl(lease.get(), F_SETLEASE, F_WRLCK) != 0) GTEST_SKIP() << "no leases here";
+  if (fcntl(lease.get(), F_SETLEASE, F_WRLCK) != 0)
+    GTEST_SKIP() << "the file system of the node grants no leases";
   auto asked = std::async(std::launch::async, [&] { return code_of([&] { metrics(id); }); });
   // The lease is to be given up once somebody waits.
   EXPECT_TRUE(eventually([&] { return fcntl(lease.get(), F_GETLEASE) != F_WRLCK; }));

@@ -242,7 +242,8 @@ TEST_F(PausingTest, TheEndOfWhatCannotBeStoppedIsNotWaitedFor) {
 
 // Whatever a pause, resume or copy fails at, the sandbox is not left standing still.
 TEST_F(PausingTest, ANodeThatIsShortOfDescriptorsLeavesNoRunningSandboxFrozen) {
-  if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "disks cannot be copied";
+  if (!provider().descriptor().can(Verb::snapshot))
+    GTEST_SKIP() << "snapshots need disks of their own";
   const std::string id = counting(node().spec());
   const auto is_open = [&](rlim_t number) {
     return std::filesystem::exists(std::filesystem::symlink_status(

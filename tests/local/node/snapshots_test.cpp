@@ -20,7 +20,8 @@ class SnapshotsTest : public ::testing::Test {
   void SetUp() override {
     if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     node_ = std::make_unique<LocalNode>();
-    if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks to copy here";
+    if (!provider().descriptor().can(Verb::snapshot))
+      GTEST_SKIP() << "snapshots need disks of their own";
   }
   LocalNode& node() { return *node_; }
   LocalProvider& provider() { return node_->provider(); }
