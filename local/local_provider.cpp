@@ -74,7 +74,6 @@ Task<void> LocalProvider::refresh() {
 
 Task<void> LocalProvider::keep_fresh() {
   for (bool away = false;;) {
-    missed_ = false;
     const std::string before = instance_;
     auto outcome = co_await attempt(refresh());
     const bool failed = std::holds_alternative<Error>(outcome);
@@ -83,7 +82,9 @@ Task<void> LocalProvider::keep_fresh() {
     if (!failed && (away || instance_ != before) && settings_.on_return) settings_.on_return();
     away = failed;
     const auto until = std::chrono::steady_clock::now() + (away ? kLook : kRefresh);
-    while (!missed_ && std::chrono::steady_clock::now() < until) co_await sleep_for(kLook);
+    const size_t misses = node_.misses();
+    while (node_.misses() == misses && std::chrono::steady_clock::now() < until)
+      co_await sleep_for(kLook);
   }
 }
 
@@ -129,13 +130,7 @@ Task<BackendSandbox> LocalProvider::create(CreateSpec spec) {
   const bool uses_secrets = spec.uses_secrets;
   SecretGrants secrets = spec.secrets;
   Json request = to_json(to_request(std::move(spec)));
-  auto creating = node_.call("create", std::move(request));
-  auto outcome = co_await attempt(std::move(creating));
-  if (const auto* error = std::get_if<Error>(&outcome)) {
-    missed_ = missed_ || error->code == ErrorCode::unavailable;
-    throw *error;
-  }
-  const Json& answer = std::get<Json>(outcome);
+  const Json answer = co_await node_.call("create", std::move(request));
   BackendSandbox made = to_sandbox(answer);
   if (!uses_secrets) co_return made;
   auto giving = give_and_install(made.backend_id, std::move(secrets));

@@ -33,7 +33,7 @@ class LocalProvider : public Provider {
   // profile is placed here. Throws Error: unavailable when the node is not running, timeout.
   Task<void> refresh();
   // Calls refresh() forever, every ten seconds, or every 200 ms while the node does not answer. A
-  // create() that finds the node down triggers a refresh within 200 ms. To be spawned.
+  // call that finds the node down triggers a refresh within 200 ms. To be spawned.
   Task<void> keep_fresh();
 
   // Makes running sandboxes trust the authority that ends their TLS, where they do not yet: after a
@@ -115,7 +115,6 @@ class LocalProvider : public Provider {
   const NodeClient node_;
   const NodeClient egress_;  // the only process that gets secret values
   const DiskSpace space_;
-  std::atomic<bool> missed_{false};  // a create() found the node down
   std::string instance_;  // identifies the node's process; used by refresh() only
   mutable std::mutex mutex_;
   std::shared_ptr<const Descriptor> descriptor_;  // the pointer is guarded by mutex_

@@ -338,6 +338,23 @@ def test_a_node_that_is_back_is_used_at_once():
         server.close()
 
 
+def test_calls_wait_for_a_node_that_restarts():
+    server, _, client = fresh()
+    try:
+        box = create(client)["id"]
+        before = set(server.pids("node"))
+        server.kill("node")
+        wait_until(lambda: not before & set(server.pids("node")), 10, "the node has ended")
+        begin = time.monotonic()
+        client.ok("POST", f"/v1/sandboxes/{box}/extend", {"ttl_seconds": 600})
+        print(f"      answered {time.monotonic() - begin:.1f} s after a crash of the node")
+        for one in (box, create(client)["id"]):
+            client.ok("DELETE", f"/v1/sandboxes/{one}")
+        check_usage_is_exact(server, client)
+    finally:
+        server.close()
+
+
 def test_a_frozen_node_is_given_up():
     server, _, client = fresh()
     box = create(client)["id"]

@@ -26,9 +26,12 @@ class NumberedNode {
     spawn_detached(loop_.executor(), [this] { return accept(); });
   }
   // As a node that ends: with all its connections.
-  void restart() {
-    acceptor_ = open();
+  void end() {
+    acceptor_.close();
     for (const auto& [number, stream] : connections_) stream->close();
+  }
+  void start() {
+    acceptor_ = open();
     spawn_detached(loop_.executor(), [this] { return accept(); });
   }
   size_t open_connections() const { return connections_.size(); }
@@ -86,8 +89,37 @@ TEST_F(NodeClientTest, UsesItsConnectionAgain) {
 
 TEST_F(NodeClientTest, FindsANodeThatWasStartedAgain) {
   EXPECT_EQ(ask(), 1);
-  node.restart();
+  node.end();
+  node.start();
   EXPECT_EQ(ask(), 2);
+}
+
+TEST_F(NodeClientTest, WaitsForANodeThatIsStartedAgain) {
+  EXPECT_EQ(ask(), 1);
+  node.end();
+  spawn_detached(loop.executor(), [this]() -> Task<void> {
+    co_await sleep_for(200ms);
+    node.start();
+  });
+  EXPECT_EQ(ask(), 2);
+}
+
+TEST_F(NodeClientTest, WaitsForANodeThatStaysAwayOnce) {
+  EXPECT_EQ(ask(), 1);
+  node.end();
+  EXPECT_THROW(ask(), Error);
+  const auto missed = std::chrono::steady_clock::now();
+  EXPECT_THROW(ask(), Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - missed, 2s);
+  node.start();
+  EXPECT_EQ(ask(), 2) << "and finds it again";
+}
+
+TEST_F(NodeClientTest, DoesNotWaitForANodeThatWasNeverThere) {
+  const NodeClient stranger{directory.path() + "/nobody.sock"};
+  const auto called = std::chrono::steady_clock::now();
+  EXPECT_THROW(loop.run(stranger.call("ping")), Error);
+  EXPECT_LT(std::chrono::steady_clock::now() - called, 2s);
 }
 
 TEST_F(NodeClientTest, ACallThatIsCancelledEndsItsConnection) {
