@@ -1,6 +1,7 @@
 #include "gateway/app/serve.hpp"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -133,6 +134,7 @@ FileLock lock_home(const std::string& home) {
 }  // namespace
 
 int serve(const Config& config, const std::function<Config()>& read_again) {
+  signal(SIGPIPE, SIG_IGN);  // whoever reads the log may end before this process
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711, Link::follow);
   const FileLock alone = lock_home(config.home);

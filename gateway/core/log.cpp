@@ -1,26 +1,22 @@
 #include "gateway/core/log.hpp"
 
-#include <atomic>
+#include <unistd.h>
 
-#include <spdlog/sinks/stdout_sinks.h>
+#include <atomic>
+#include <memory>
+#include <mutex>
+
+#include <spdlog/sinks/base_sink.h>
 #include <spdlog/spdlog.h>
 
 #include "gateway/core/json_text.hpp"
+#include "gateway/core/line_output.hpp"
 #include "gateway/core/time.hpp"
 
 namespace sandgate::log {
 namespace {
 
 std::atomic<Format> format_in_use = Format::text;
-
-spdlog::logger& logger() {
-  static const auto instance = [] {
-    auto created = spdlog::stderr_logger_mt("sandgate");
-    created->set_pattern("%v");
-    return created;
-  }();
-  return *instance;
-}
 
 std::string as_json(std::string_view level, std::string_view event,
                     std::initializer_list<Field> fields) {
@@ -41,13 +37,39 @@ std::string as_text(std::string_view level, std::string_view event,
   return line;
 }
 
-void write(spdlog::level::level_enum level, std::string_view event,
-           std::initializer_list<Field> fields) {
-  if (!logger().should_log(level)) return;
+std::string rendered(spdlog::level::level_enum level, std::string_view event,
+                     std::initializer_list<Field> fields) {
   const auto name = spdlog::level::to_string_view(level);
   const std::string_view level_name(name.data(), name.size());
   const auto render = format_in_use == Format::json ? as_json : as_text;
-  logger().log(level, render(level_name, event, fields));
+  return render(level_name, event, fields) + "\n";
+}
+
+std::string note_of(uint64_t left_out) {
+  return rendered(spdlog::level::warn, "lines of the log were left out", {{"lines", left_out}});
+}
+
+// Whoever reads the log must not be able to stop the program.
+class StandardError : public spdlog::sinks::base_sink<std::mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    output_.write({message.payload.data(), message.payload.size()});
+  }
+  void flush_() override {}
+
+ private:
+  LineOutput output_{STDERR_FILENO, note_of};
+};
+
+spdlog::logger& logger() {
+  // Not destroyed: threads may log while the program ends.
+  static auto* const instance = new spdlog::logger("sandgate", std::make_shared<StandardError>());
+  return *instance;
+}
+
+void write(spdlog::level::level_enum level, std::string_view event,
+           std::initializer_list<Field> fields) {
+  if (logger().should_log(level)) logger().log(level, rendered(level, event, fields));
 }
 
 }  // namespace
@@ -55,7 +77,6 @@ void write(spdlog::level::level_enum level, std::string_view event,
 void configure(Format format, std::string_view level) {
   format_in_use = format;
   logger().set_level(spdlog::level::from_str(std::string(level)));
-  logger().flush_on(spdlog::level::info);
 }
 
 nlohmann::json settings() {
