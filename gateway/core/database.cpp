@@ -173,7 +173,7 @@ void Database::hand_over(Pool& pool, Job job, std::shared_ptr<PendingCall> waiti
 void Database::run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting) {
   std::exception_ptr failure;
   try {
-    if (!waiting->abandoned) transact(pool, job);
+    if (!waiting->abandoned) transact(pool, job, waiting->abandoned);
   } catch (const CannotConnect& refusal) {
     count_connection(pool);
     if (pool.connected > 0) {
@@ -247,7 +247,7 @@ Task<void> Database::dispatch(Pool& pool, Job job) {
 
 // One attempt on this thread's connection. Returns false if the connection died although another
 // one may live.
-bool Database::attempt_once(const Job& job, bool first) {
+bool Database::attempt_once(const Job& job, const std::atomic<bool>& abandoned, bool first) {
   auto& connection = connection_of_this_thread();
   const bool last = !connection || !first;
   try {
@@ -265,7 +265,7 @@ bool Database::attempt_once(const Job& job, bool first) {
       if (job.patience != options_.patience)
         tx.exec("SET LOCAL " + timeout("statement", job.patience));
       job.work(tx);
-      tx.commit();
+      if (!abandoned) tx.commit();
     }
     record_answer();
     return true;
@@ -285,10 +285,10 @@ bool Database::attempt_once(const Job& job, bool first) {
   }
 }
 
-void Database::transact(Pool& pool, const Job& job) {
-  for (int attempt = 1; attempt <= kAttempts; ++attempt) {
+void Database::transact(Pool& pool, const Job& job, const std::atomic<bool>& abandoned) {
+  for (int attempt = 1; attempt <= kAttempts && !abandoned; ++attempt) {
     try {
-      if (attempt_once(job, attempt == 1)) return pool.tell_answer();
+      if (attempt_once(job, abandoned, attempt == 1)) return pool.tell_answer();
     } catch (const OutOfDate&) {
     } catch (const pqxx::serialization_failure&) {
     } catch (const pqxx::deadlock_detected&) {

@@ -23,9 +23,10 @@ struct OutOfDate {};
 // effect outside its transaction.
 //
 // The caller's time limit also bounds the server's work: the statement timeout is slightly longer.
-// Work whose caller timed out or was cancelled before it began never starts. Waiting for a lock
-// ends after Options::patience, however long the work itself may take, with Error(unavailable): a
-// blocked transaction must not occupy a connection.
+// Work whose caller timed out or was cancelled before it began never starts; a transaction whose
+// caller did so before its commit is rolled back, since nobody would go on with what it began.
+// Waiting for a lock ends after Options::patience, however long the work itself may take, with
+// Error(unavailable): a blocked transaction must not occupy a connection.
 //
 // A server that has fewer connections left than a pool wants is used with those it gives.
 //
@@ -115,8 +116,8 @@ class Database {
   auto run_on(Pool& pool, std::chrono::milliseconds patience, F work)
       -> Task<std::invoke_result_t<F&, Transaction&>>;
   // These functions run on a pool thread: connect if needed, retry, translate failures.
-  void transact(Pool& pool, const Job& job);
-  bool attempt_once(const Job& job, bool first);
+  void transact(Pool& pool, const Job& job, const std::atomic<bool>& abandoned);
+  bool attempt_once(const Job& job, const std::atomic<bool>& abandoned, bool first);
   void run_job(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting);
   // Gives a job back that this thread has no connection for, and lets the others take it.
   void hand_over(Pool& pool, Job job, std::shared_ptr<PendingCall> waiting);

@@ -187,15 +187,34 @@ TEST(Database, ATransactionThatDoesNothingLosesItsLocks) {
     if (++tries == 1) kept = !test::eventually([&] { return is_passed_on.load(); });
     return tx.exec("INSERT INTO t VALUES (1)").affected_rows();
   };
-  auto outcome = std::async(std::launch::async, [&] { return code_of(hasty.run(stall)); });
+  auto outcome = std::async(std::launch::async,
+                            [&] { return run(hasty.run_within(milliseconds(10'000), stall)); });
   EXPECT_TRUE(test::eventually([&] { return tries > 0; }));
   { const Holder next(database.url(), "LOCK TABLE t"); }
   EXPECT_FALSE(kept);
   is_passed_on = true;
-  EXPECT_EQ(outcome.get(), ErrorCode::unavailable) << "its caller did not wait as long";
+  EXPECT_EQ(outcome.get(), 1) << "the second try, on a new connection";
   const auto rows = [](pqxx::work& tx) { return tx.exec("SELECT FROM t").size(); };
-  EXPECT_TRUE(test::eventually([&] { return run(database->run(rows)) == 1; }))
-      << "the second try, on a new connection";
+  EXPECT_EQ(run(database->run(rows)), 1);
+}
+
+// Whoever began it was told that it is uncertain, and nobody else goes on with it.
+TEST(Database, WhatWasGivenUpBeforeItsEndIsNotKept) {
+  TestDatabase database(TestDatabase::Schema::empty);
+  run(database->run([](pqxx::work& tx) { tx.exec("CREATE TABLE t (a int)"); }));
+  Database hasty({.url = database.url(), .connections = 1, .patience = milliseconds(300)});
+  ASSERT_TRUE(answers(hasty));
+  std::atomic<bool> is_given_up{false};
+  const auto slow = [&](pqxx::work& tx) -> int {
+    const int added = tx.exec("INSERT INTO t VALUES (1)").affected_rows();
+    EXPECT_TRUE(test::eventually([&] { return is_given_up.load(); }));
+    return added;
+  };
+  EXPECT_EQ(code_of(hasty.run(slow)), ErrorCode::unavailable);
+  is_given_up = true;
+  EXPECT_TRUE(test::eventually([&] { return hasty.in_flight() == 0; }));
+  const auto rows = [](pqxx::work& tx) { return tx.exec("SELECT FROM t").size(); };
+  EXPECT_EQ(run(database->run(rows)), 0);
 }
 
 TEST(Database, WhatWasGivenUpNeverBegins) {

@@ -256,5 +256,45 @@ def test_killed_while_forking():
         server.close()
 
 
+class Held:
+    """Somebody else's transaction, which has what a statement locks until it is let go."""
+
+    def __init__(self, server, statement):
+        self.psql = subprocess.Popen(["psql", "-X", "-q", "-A", "-t",
+                                      f"host={server.home}/postgres user=sandgate dbname=sandgate"],
+                                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self.psql.stdin.write(f"BEGIN; {statement}; SELECT 'held';\n")
+        self.psql.stdin.flush()
+        while "held" not in self.psql.stdout.readline():
+            assert self.psql.poll() is None
+
+    def let_go(self):
+        self.psql.communicate(timeout=20)
+
+
+def test_what_was_given_up_does_not_begin_afterwards():
+    server, tenant, client = fresh()
+    try:
+        server.operator().ok("PUT", f"/v1/tenants/{tenant}/budgets/all",
+                             {"amount": "1000", "currency": "USD", "window": "total"})
+        box = create(client)["id"]
+        client.ok("POST", f"/v1/sandboxes/{box}/pause", {})
+        # Two locks, each for less than a statement waits and together for longer than the call.
+        first = Held(server, f"SELECT FROM sandbox WHERE id = '{box}' FOR UPDATE")
+        second = Held(server, "SELECT FROM budget FOR UPDATE")
+        timers = [threading.Timer(after, held.let_go) for after, held in ((1.5, first), (3, second))]
+        for timer in timers:
+            timer.start()
+        assert client.call("POST", f"/v1/sandboxes/{box}/resume", {}).status == 503
+        for timer in timers:
+            timer.join()
+        begin = time.monotonic()
+        assert client.ok("POST", f"/v1/sandboxes/{box}/resume", {})["state"] == "running"
+        assert time.monotonic() - begin < 5, "nobody works on what was given up"
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+    finally:
+        server.close()
+
+
 if __name__ == "__main__":
     main(globals())
