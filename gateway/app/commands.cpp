@@ -4,6 +4,7 @@
 
 #include <iostream>
 
+#include "gateway/app/command_database.hpp"
 #include "gateway/app/doctor.hpp"
 #include "gateway/app/gateway.hpp"
 #include "gateway/app/image_commands.hpp"
@@ -50,9 +51,9 @@ int run_child(const std::function<int(const Config&)>& body) {
 
 int run_migrate(const SettingsFlags& flags, bool as_json) {
   const Config config = flags.load();
-  Database database({.url = config.database_url(), .connections = 1});
+  const auto database = command_database(config);
   asio::io_context loop;
-  auto applied = asio::co_spawn(loop, migrate(database, shipped_migrations()), asio::use_future);
+  auto applied = asio::co_spawn(loop, migrate(*database, shipped_migrations()), asio::use_future);
   loop.run();
   const auto names = applied.get();
   if (as_json) {

@@ -2,7 +2,7 @@
 
 #include <unistd.h>
 
-#include "gateway/core/database.hpp"
+#include "gateway/app/command_database.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/core/moment.hpp"
 #include "registry/key_store.hpp"
@@ -27,14 +27,14 @@ Json OperatorKey::make(const Json& body) const {
   if (expires_at && *expires_at <= SystemClock().now())
     reader.problem("expires_at", "must be in the future");
   problems.throw_if_any();
-  Database database({.url = config.database_url(), .connections = 1});
-  KeyStore keys(database);
+  const auto database = command_database(config);
+  KeyStore keys(*database);
   const Actor actor{.key_name = "command line of uid " + std::to_string(getuid()),
                     .role = "system"};
   asio::io_context loop;
   const auto create = [&]() -> Task<NewApiKey> {
     // The gateway's first start may still be migrating the database.
-    auto waiting = await_schema(database, kSchemaTimeout);
+    auto waiting = await_schema(*database, kSchemaTimeout);
     co_await std::move(waiting);
     auto creating = keys.create(std::nullopt, name, Role::operator_, expires_at, actor);
     co_return co_await std::move(creating);

@@ -74,6 +74,18 @@ def test_programs_read_what_a_migration_did():
     assert done.returncode == 1 and problem["fields"][0]["path"] == "/log/level", done
 
 
+def test_a_command_without_its_database_says_why():
+    cases = (["database.url=host=127.0.0.1 port=1"], "Connection refused; check database.url"), \
+            (["home=/nonexistent"], "start the server with 'sandgate serve', which runs it")
+    for settings, expected in cases:
+        for command in (["migrate", "--json"], ["keys", "create", "first", "--operator", "--json"]):
+            arguments = [word for setting in settings for word in ("--set", setting)]
+            done = subprocess.run([Server().binary, *command, *arguments], capture_output=True, text=True, timeout=60)
+            problem = json.loads(done.stderr)
+            assert done.returncode == 1 and problem["code"] == "unavailable", done
+            assert problem["detail"].startswith("no connection to the database: ") and expected in problem["detail"], done
+
+
 def test_a_gateway_whose_database_takes_no_writes_is_not_ready():
     with Server() as server:
         _, client = server.tenant("reader")
