@@ -1,6 +1,7 @@
 #include "gateway/http/tls.hpp"
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/tls_key_exchange.hpp"
 
 namespace sandgate::http {
 namespace {
@@ -11,6 +12,7 @@ std::shared_ptr<ssl::context> load(const TlsFiles& files) {
   auto context = std::make_shared<ssl::context>(ssl::context::tls_server);
   context->set_options(ssl::context::default_workarounds | ssl::context::no_sslv2 |
                        ssl::context::no_sslv3 | ssl::context::no_tlsv1 | ssl::context::no_tlsv1_1);
+  use_short_key_exchanges(context->native_handle());
   // Frees the buffers of idle connections.
   SSL_CTX_set_mode(context->native_handle(), SSL_MODE_RELEASE_BUFFERS);
   boost::system::error_code failure;

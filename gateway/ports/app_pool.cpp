@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "gateway/core/tls_key_exchange.hpp"
+
 namespace sandgate::ports {
 namespace {
 
@@ -15,6 +17,7 @@ constexpr size_t kMaxWaiting = 1024;
 
 AppPool::AppPool(size_t max_waiting) : max_waiting_(max_waiting) {
   tls_.set_default_verify_paths();
+  use_short_key_exchanges(tls_.native_handle());
 }
 
 size_t AppPool::usual_max_waiting() {

@@ -6,6 +6,7 @@
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/random.hpp"
+#include "gateway/core/tls_key_exchange.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -107,6 +108,7 @@ boost::asio::ssl::context& Authority::context_for(const std::string& host) {
   auto context = std::make_unique<boost::asio::ssl::context>(boost::asio::ssl::context::tls_server);
   SSL_CTX* handle = context->native_handle();
   SSL_CTX_set_min_proto_version(handle, TLS1_2_VERSION);
+  use_short_key_exchanges(handle);
   // By default each client that takes no tickets would leave a session here for two hours.
   SSL_CTX_set_session_cache_mode(handle, SSL_SESS_CACHE_OFF);
   require(SSL_CTX_use_certificate(handle, certificate) == 1);

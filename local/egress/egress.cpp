@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/tls_key_exchange.hpp"
 #include "local/egress/descriptor_quota.hpp"
 #include "local/egress/lockdown.hpp"
 #include "local/egress/server.hpp"
@@ -25,6 +26,7 @@ Json read_settings_file() {
 
 void trust_public_authorities(asio::ssl::context& tls, const std::string& more) {
   SSL_CTX_set_min_proto_version(tls.native_handle(), TLS1_2_VERSION);
+  use_short_key_exchanges(tls.native_handle());
   tls.set_default_verify_paths();
   if (!more.empty()) tls.load_verify_file(more);
   const unsigned char http1[] = "\x08http/1.1";

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "gateway/core/tls_key_exchange.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/transport/aws_signature.hpp"
 
@@ -106,6 +107,8 @@ void CurlTransfer::set_options(bool whole_reply) {
   curl_easy_setopt(easy_, CURLOPT_HEADERDATA, this);
   curl_easy_setopt(easy_, CURLOPT_WRITEFUNCTION, &CurlTransfer::on_body);
   curl_easy_setopt(easy_, CURLOPT_WRITEDATA, this);
+  curl_easy_setopt(easy_, CURLOPT_SSL_CIPHER_LIST, kShortCiphers);
+  curl_easy_setopt(easy_, CURLOPT_SSL_EC_CURVES, short_groups().c_str());
   set_headers();
 }
 

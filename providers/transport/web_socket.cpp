@@ -6,6 +6,7 @@
 
 #include "gateway/core/byte_stream.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/tls_key_exchange.hpp"
 #include "providers/transport/rest_api.hpp"
 #include "providers/transport/upstream_socket.hpp"
 
@@ -42,6 +43,7 @@ Place place_of(const std::string& text) {
 
 asio::ssl::context tls_of(const TlsIdentity& identity) {
   asio::ssl::context made(asio::ssl::context::tls_client);
+  use_short_key_exchanges(made.native_handle());
   if (identity.authorities.empty())
     made.set_default_verify_paths();
   else

@@ -3,8 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <cstdlib>
 #include <future>
 
+#include <boost/asio/ssl.hpp>
+
+#include "gateway/core/files.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/trace.hpp"
 #include "tests/providers/scripted_server.hpp"
@@ -60,6 +64,50 @@ Task<void> count_upload(tcp::socket& socket) {
       "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: " + std::to_string(size.size()) +
       "\r\n\r\n" + size;
   co_await ScriptedServer::say(socket, reply);
+}
+
+// A certificate for this machine, and what serves with it and agrees to these key exchanges only.
+struct TlsHost {
+  TlsHost() {
+    const std::string command =
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -days 1 -subj /CN=x "
+        "-addext subjectAltName=IP:127.0.0.1 -keyout " +
+        directory.path() + "/key.pem -out " + directory.path() + "/cert.pem 2>/dev/null";
+    EXPECT_EQ(std::system(command.c_str()), 0);
+  }
+  Task<void> serve(tcp::socket& socket, const char* groups) const {
+    asio::ssl::context context(asio::ssl::context::tls_server);
+    context.use_certificate_chain_file(directory.path() + "/cert.pem");
+    context.use_private_key_file(directory.path() + "/key.pem", asio::ssl::context::pem);
+    EXPECT_EQ(SSL_CTX_set1_groups_list(context.native_handle(), groups), 1) << groups;
+    asio::ssl::stream<tcp::socket&> stream(socket, context);
+    co_await stream.async_handshake(asio::ssl::stream_base::server, asio::use_awaitable);
+    std::string request(4096, '\0');
+    co_await stream.async_read_some(asio::buffer(request), asio::use_awaitable);
+    const std::string_view answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+    co_await asio::async_write(stream, asio::buffer(answer), asio::use_awaitable);
+  }
+  // The code of the error that a call to it ends in.
+  std::optional<ErrorCode> refusal(const char* groups) const {
+    ScriptedServer server([this, groups](tcp::socket& socket) { return serve(socket, groups); });
+    HttpCall call = local("https" + server.url().substr(4));
+    TlsIdentity identity;
+    identity.authorities = read_text_file(directory.path() + "/cert.pem").value();
+    call.tls = std::make_shared<const TlsIdentity>(std::move(identity));
+    CurlClient client;
+    return code_of(client.call(std::move(call)));
+  }
+
+  const TempDirectory directory;
+};
+
+// One in a field of a hostile server's choice takes up to 1.2 s, in the thread of all calls.
+TEST(CurlClient, AgreesToNoKeyExchangeOverAFiniteField) {
+  const TlsHost host;
+  for (const char* groups : {"X25519", "P-256"})
+    EXPECT_EQ(host.refusal(groups), std::nullopt) << groups;
+  for (const char* groups : {"ffdhe2048", "ffdhe8192"})
+    EXPECT_EQ(host.refusal(groups), ErrorCode::unavailable) << groups;
 }
 
 TEST(CurlClient, AFieldIsNeverMoreThanOne) {
