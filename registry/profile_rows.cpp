@@ -114,14 +114,17 @@ std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_
   return version_from(rows[0]);
 }
 
-std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
-                                     std::optional<int64_t> below, int64_t limit) {
+std::vector<ListedVersion> versions(pqxx::work& tx, int64_t profile_id,
+                                    std::optional<int64_t> below, int64_t limit) {
   const auto rows = tx.exec_params(
-      "SELECT version, document, created_by, created_at FROM profile_version "
+      "SELECT version, created_by, created_at FROM profile_version "
       "WHERE profile = $1 AND ($2::bigint IS NULL OR version < $2) ORDER BY version DESC LIMIT $3",
       profile_id, below, limit);
-  std::vector<ProfileVersion> found;
-  for (const auto& row : rows) found.push_back(version_from(row));
+  std::vector<ListedVersion> found;
+  for (const auto& row : rows)
+    found.push_back({.version = row["version"].as<int64_t>(),
+                     .created_at = time_of(row["created_at"]),
+                     .created_by = row["created_by"].as<std::string>()});
   return found;
 }
 

@@ -18,8 +18,8 @@ std::optional<ProfileHead> find_with_archived(pqxx::work& tx, const std::optiona
 std::vector<ProfileHead> list(pqxx::work& tx, const std::optional<TenantId>& tenant,
                               const std::string& after, int64_t limit);
 std::optional<ProfileVersion> version(pqxx::work& tx, int64_t profile_id, int64_t version);
-std::vector<ProfileVersion> versions(pqxx::work& tx, int64_t profile_id,
-                                     std::optional<int64_t> below, int64_t limit);
+std::vector<ListedVersion> versions(pqxx::work& tx, int64_t profile_id,
+                                    std::optional<int64_t> below, int64_t limit);
 
 // Exactly the owner's profile, locked until the transaction ends. Throws Error(not_found) when
 // there is none or it is archived; the message says so if the name is that of the operator's.

@@ -12,6 +12,11 @@ constexpr Quota kProfiles{"profiles, archived ones included",
                           "SELECT count(*) FROM profile WHERE tenant = $1 AND latest > 0",
                           ProfileStore::kMaxPerTenant};
 
+constexpr Quota kChannels{
+    "channels of a profile: move one that is there, or archive the profile and publish it again, "
+    "which forgets them",
+    "SELECT count(*) FROM profile_channel WHERE profile = $1::bigint", ProfileStore::kMaxChannels};
+
 struct Change {
   std::string action;
   std::optional<TenantId> owner;
@@ -46,6 +51,12 @@ std::optional<int64_t> same_version(pqxx::work& tx, const ProfileHead& head,
   return std::nullopt;
 }
 
+void point_channel(pqxx::work& tx, const ProfileHead& head, const std::string& name,
+                   const ProfileChannel& target) {
+  if (!head.channels.contains(name)) check_quota(tx, kChannels, std::to_string(head.id));
+  profile_rows::set_channel(tx, head.id, name, target);
+}
+
 Json channel_json(const ProfileHead& head, const std::string& name) {
   const auto found = head.channels.find(name);
   return found == head.channels.end() ? Json() : to_json(found->second);
@@ -69,7 +80,7 @@ Task<Published> ProfileStore::publish(std::optional<TenantId> owner, Profile pro
                   "at most " + std::to_string(kMaxVersions) + " versions of a profile");
     if (changed) profile_rows::add_version(tx, head, profile, actor.key_id);
     const int64_t version = same.value_or(head.latest + 1);
-    if (!channel.empty()) profile_rows::set_channel(tx, head.id, channel, {.version = version});
+    if (!channel.empty()) point_channel(tx, head, channel, {.version = version});
     record(tx, actor,
            {.action = "profile.publish",
             .owner = owner,
@@ -88,7 +99,7 @@ Task<ProfileHead> ProfileStore::set_channel(std::optional<TenantId> owner, std::
     require_version(head, target.version, "/version");
     if (target.canary) require_version(head, target.canary->version, "/canary/version");
     if (target.shadow) require_version(head, target.shadow->version, "/shadow/version");
-    profile_rows::set_channel(tx, head.id, channel, target);
+    point_channel(tx, head, channel, target);
     record(tx, actor,
            {.action = "profile.point",
             .owner = owner,
@@ -134,9 +145,9 @@ Task<std::optional<ProfileVersion>> ProfileStore::version(int64_t profile_id, in
       [=](pqxx::work& tx) { return profile_rows::version(tx, profile_id, version); });
 }
 
-Task<std::vector<ProfileVersion>> ProfileStore::versions(int64_t profile_id,
-                                                         std::optional<int64_t> below,
-                                                         int64_t limit) {
+Task<std::vector<ListedVersion>> ProfileStore::versions(int64_t profile_id,
+                                                        std::optional<int64_t> below,
+                                                        int64_t limit) {
   return database_.run(
       [=](pqxx::work& tx) { return profile_rows::versions(tx, profile_id, below, limit); });
 }

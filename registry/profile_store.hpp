@@ -31,6 +31,13 @@ struct ProfileVersion {
   Profile profile;
 };
 
+// A version in a list, without its document, which may have 256 KiB.
+struct ListedVersion {
+  int64_t version = 0;
+  Time created_at;
+  std::string created_by;  // as in ProfileVersion
+};
+
 struct Published {
   ProfileVersion version;
   bool changed = false;  // false: an existing version has the same content
@@ -48,15 +55,18 @@ class ProfileStore {
  public:
   // Counts archived profiles, because their versions stay.
   static constexpr int64_t kMaxPerTenant = 1000, kMaxVersions = 10'000;
+  // Of a profile; every ProfileHead has them all.
+  static constexpr int64_t kMaxChannels = 100;
 
   explicit ProfileStore(Database& database) : database_(database) {}
 
   // Creates a version, unless the one that `channel` points at or the newest has the same content,
   // and points `channel` at it (empty: none), which ends a canary and a shadow there. Throws
-  // Error(quota_exceeded) beyond kMaxPerTenant profiles or kMaxVersions.
+  // Error(quota_exceeded) beyond kMaxPerTenant profiles, kMaxVersions or kMaxChannels.
   Task<Published> publish(std::optional<TenantId> owner, Profile profile, std::string channel,
                           Actor actor);
-  // Points a channel at versions. Throws Error(invalid) for versions that do not exist.
+  // Points a channel at versions. Throws Error(invalid) for versions that do not exist,
+  // Error(quota_exceeded) for a new channel beyond kMaxChannels.
   Task<ProfileHead> set_channel(std::optional<TenantId> owner, std::string name,
                                 std::string channel, ProfileChannel target, Actor actor);
   Task<void> archive(std::optional<TenantId> owner, std::string name, Actor actor);
@@ -72,8 +82,8 @@ class ProfileStore {
                                       int64_t limit);
   Task<std::optional<ProfileVersion>> version(int64_t profile_id, int64_t version);
   // Newest first, only versions below `below` when given.
-  Task<std::vector<ProfileVersion>> versions(int64_t profile_id, std::optional<int64_t> below,
-                                             int64_t limit);
+  Task<std::vector<ListedVersion>> versions(int64_t profile_id, std::optional<int64_t> below,
+                                            int64_t limit);
 
  private:
   Database& database_;

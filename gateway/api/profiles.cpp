@@ -21,7 +21,7 @@ Json head_json(const ProfileHead& head) {
           {"created_at", to_rfc3339(head.created_at)}};
 }
 
-Json version_json(const ProfileHead& head, const ProfileVersion& version) {
+Json version_json(const ProfileHead& head, const ListedVersion& version) {
   Json channels = Json::array();
   for (const auto& [name, channel] : head.channels)
     if (channel.version == version.version) channels.push_back(name);
@@ -132,8 +132,8 @@ Task<http::Response> ProfileHandlers::versions(http::Request& request) {
   if (!page.after.empty()) below = page.integer_after(0);
   auto reading = profiles_.versions(head.id, below, page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
-  const auto render = [&](const ProfileVersion& version) { return version_json(head, version); };
-  const auto key = [](const ProfileVersion& version) {
+  const auto render = [&](const ListedVersion& version) { return version_json(head, version); };
+  const auto key = [](const ListedVersion& version) {
     return std::vector{std::to_string(version.version)};
   };
   co_return http::Response::json(200, page_json(page, rows, render, key));

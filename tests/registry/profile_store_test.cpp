@@ -112,6 +112,32 @@ TEST_F(ProfileStoreTest, ATenantHasSoManyAndEachSoManyVersions) {
   publish(60);  // the operator's own are not counted
 }
 
+TEST_F(ProfileStoreTest, AProfileHasSoManyChannels) {
+  publish(60, tenant);
+  auto fill = [](pqxx::work& tx) {
+    tx.exec_params(
+        "INSERT INTO profile_channel (profile, channel, version) SELECT id, 'c' || n, 1"
+        " FROM profile, generate_series(2, $1) AS n",
+        ProfileStore::kMaxChannels - 1);
+  };
+  run(database->run(fill));
+  const auto refused = [this](const char* channel) {
+    return code_of(store.set_channel(tenant, "python", channel, {.version = 1}, kActor));
+  };
+  EXPECT_EQ(refused("last"), std::nullopt);
+  EXPECT_EQ(refused("more"), ErrorCode::quota_exceeded);
+  EXPECT_EQ(refused("last"), std::nullopt) << "it is there and only moves";
+  const auto published = [this](int64_t ttl, const char* channel) {
+    return code_of(store.publish(tenant, profile_with(ttl), channel, kActor));
+  };
+  EXPECT_EQ(published(61, "more"), ErrorCode::quota_exceeded);
+  EXPECT_EQ(published(61, ""), std::nullopt);
+  EXPECT_EQ(published(62, "stable"), std::nullopt);
+  EXPECT_EQ(run(store.find(tenant, "python"))->latest, 3) << "what was refused left no version";
+  run(store.archive(tenant, "python", kActor));
+  EXPECT_EQ(published(63, "more"), std::nullopt) << "the archived one forgot them";
+}
+
 TEST_F(ProfileStoreTest, PublishesVersionsAndNoticesWhatIsUnchanged) {
   const Published first = publish(60);
   EXPECT_TRUE(first.changed);
