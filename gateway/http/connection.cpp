@@ -1,6 +1,7 @@
 #include "gateway/http/connection.hpp"
 
 #include "gateway/core/log.hpp"
+#include "gateway/http/answer_log.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/stream_sink.hpp"
 #include "gateway/http/target.hpp"
@@ -275,25 +276,9 @@ Task<bool> Connection::send(const Request& request, Response& response, Framing 
   co_return more;
 }
 
-void Connection::log_answer(const Request& request, const Response& response) const {
-  const bool failed = response.status >= 500 && !response.is_expected;
-  const bool read = request.received != std::chrono::steady_clock::time_point();
-  if (!read || !(failed || context_.access_log)) return;
-  const auto took = std::chrono::steady_clock::now() - request.received;
-  (failed ? log::warn : log::debug)(
-      "answered", {{"request_id", request.id},
-                   {"trace_id", request.trace ? Json(request.trace->id()) : Json()},
-                   {"tenant", request.caller.tenant ? Json(request.caller.tenant->value) : Json()},
-                   {"method", request.method_name()},
-                   {"route", request.route},
-                   {"status", response.status},
-                   {"code", response.code ? Json(to_string(*response.code)) : Json()},
-                   {"ms", std::chrono::duration_cast<std::chrono::milliseconds>(took).count()}});
-}
-
 Task<void> Connection::send_text(const Request& request, const Response& response,
                                  Framing framing) {
-  log_answer(request, response);
+  log_answer(request, response, context_.access_log, *context_.failure_pace);
   const auto& body = std::get<std::string>(response.body);
   framing.length = body.size();
   out_.clear();
@@ -328,7 +313,7 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
     failure = std::current_exception();
   }
   if (!failure) {
-    log_answer(request, response);
+    log_answer(request, response, context_.access_log, *context_.failure_pace);
     co_return framing.keep_alive;
   }
   if (cancelled_ || sink.started()) {

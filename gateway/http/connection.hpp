@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "gateway/core/tenant_log_limiter.hpp"
 #include "gateway/http/client_relay.hpp"
 #include "gateway/http/connection_body.hpp"
 #include "gateway/http/connection_set.hpp"
@@ -17,6 +18,8 @@ struct ConnectionContext {
   Responder& responder;
   Limits limits;
   RelaxedAtomic<bool> access_log = false;  // every answer, not only failures
+  // Of the failures of each tenant; callers can cause many of them.
+  std::shared_ptr<TenantLogLimiter> failure_pace = std::make_shared<TenantLogLimiter>(10);
 };
 
 // One client connection: reads requests, answers them in order, and closes. Lives on one loop.
@@ -67,8 +70,6 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Response refusal(const Request& request, std::exception_ptr failure);
   bool can_continue(const RequestParser& parser, ConnectionBody& body) const;
   Task<bool> send(const Request& request, Response& response, Framing framing);
-  // Logs the answer if it failed or the access log is on.
-  void log_answer(const Request& request, const Response& response) const;
   Task<void> send_text(const Request& request, const Response& response, Framing framing);
   Task<bool> send_stream(const Request& request, Response& response, Framing framing);
   Task<void> upgrade(const Request& request, Response& response);

@@ -10,7 +10,6 @@ namespace sandgate::egress {
 namespace {
 
 constexpr size_t kMaxVerdicts = 256;
-constexpr int kLogLinesPerSecond = 10;
 constexpr std::chrono::seconds kFirstTimeout{15};
 constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
 
@@ -155,15 +154,13 @@ bool EgressSandbox::authorize(const Target& target, std::string_view way) {
 
 void EgressSandbox::log_verdict(std::string target, std::string_view way, bool allowed,
                                 std::string_view reason) {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - log_window_ >= std::chrono::seconds(1)) {
-    log_window_ = now;
-    logged_ = 0;
-  }
-  if (!allowed && ++logged_ <= kLogLinesPerSecond) {
-    log::info("egress refused",
-              {{"sandbox", id_}, {"target", target}, {"way", way}, {"reason", reason}});
-  }
+  const auto left_out = allowed ? std::nullopt : services_.log_pace->next(tenant_);
+  if (left_out)
+    log::info("egress refused", {{"sandbox", id_},
+                                 {"target", target},
+                                 {"way", way},
+                                 {"reason", reason},
+                                 {"left_out", *left_out}});
   if (verdicts_.size() == kMaxVerdicts) verdicts_.pop_front();
   verdicts_.push_back({SystemClock().now(), std::move(target), way, allowed, reason});
 }
@@ -199,8 +196,10 @@ Task<void> EgressSandbox::serve_connection(std::shared_ptr<Connection> connectio
     auto handling = handler(connection);
     co_await std::move(handling);
   } catch (const std::exception& failure) {
-    log::warn("egress connection failed",
-              {{"sandbox", connection->sandbox->id()}, {"reason", failure.what()}});
+    const EgressSandbox& sandbox = *connection->sandbox;
+    if (const auto left_out = sandbox.services_.log_pace->next(sandbox.tenant_))
+      log::warn("egress connection failed",
+                {{"sandbox", sandbox.id_}, {"reason", failure.what()}, {"left_out", *left_out}});
   }
   connection->close();
 }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/tenant_log_limiter.hpp"
 #include "gateway/core/time.hpp"
 #include "local/egress/address_policy.hpp"
 #include "local/egress/authority.hpp"
@@ -32,6 +33,8 @@ struct Services {
   // What the kernel may hold for a sandbox's connections before their buffers are limited, in
   // bytes: no control group of a sandbox is charged for it.
   size_t most_buffered = 64 << 20;
+  // Of the lines that each tenant's sandboxes cause, however many it has.
+  std::shared_ptr<TenantLogLimiter> log_pace = std::make_shared<TenantLogLimiter>(10);
 };
 
 // An entry of a sandbox's egress log: a connection or name lookup, allowed or refused.
@@ -135,8 +138,6 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
   asio::steady_timer slot_freed_;  // cancelled when another connection may be allowed
   asio::steady_timer sweep_timer_;
   std::deque<Verdict> verdicts_;
-  std::chrono::steady_clock::time_point log_window_;
-  int logged_ = 0;
   ByteCount bytes_;
   bool limited_ = false;
   bool closed_ = false;

@@ -1,4 +1,4 @@
-#include "gateway/core/log_rate_limiter.hpp"
+#include "gateway/core/tenant_log_limiter.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,6 +17,16 @@ TEST(LogRateLimiter, WritesSoManyInASecondAndTellsWhatItLeftOut) {
   EXPECT_EQ(pace.next(now + 1s), 0u);
   EXPECT_FALSE(pace.next(now + 1999ms));
   EXPECT_EQ(pace.next(now + 1h), 1u);
+}
+
+TEST(TenantLogLimiter, NobodyLeavesOutWhatOthersCause) {
+  TenantLogLimiter pace(2);
+  const LogRateLimiter::Instant now{};
+  for (int i = 0; i < 5; ++i) pace.next("a", now);
+  EXPECT_FALSE(pace.next("a", now));
+  EXPECT_EQ(pace.next("b", now), 0u);
+  EXPECT_EQ(pace.next("", now), 0u);
+  EXPECT_EQ(pace.next("a", now + 1s), 4u);
 }
 
 }  // namespace

@@ -313,6 +313,18 @@ TEST(Server, LogsEachAnswerThatIsItsOwnFailure) {
   EXPECT_EQ(text.find("Bearer"), std::string::npos);
 }
 
+TEST(Server, NobodyFillsTheLogWithFailures) {
+  LiveServer server(server_table());
+  RawClient client(server.port());
+  const auto began = std::chrono::steady_clock::now();
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(client.ask(get("/v1/fail")).status, 500);
+  const std::string text = testing::internal::GetCapturedStderr();
+  const size_t seconds = (std::chrono::steady_clock::now() - began) / std::chrono::seconds(1) + 1;
+  EXPECT_GE(times_in(text, "answered"), 10u);
+  EXPECT_LE(times_in(text, "answered"), 10 * seconds) << text;
+}
+
 TEST(Server, RefusesABodyWhereNoneBelongs) {
   LiveServer server(server_table());
   RawClient client(server.port());

@@ -130,6 +130,34 @@ TEST_F(EgressSandboxTest, LogsATargetThatIsNone) {
   EXPECT_EQ(one.inside->verdicts()[0].reason, "malformed");
 }
 
+TEST_F(EgressSandboxTest, NoTenantFillsTheLogHoweverManySandboxesItHas) {
+  have_room_for(8, 8);
+  const auto refuse_at = [](const Sandbox& one) {
+    for (int i = 0; i < 30; ++i)
+      one.inside->log_verdict("no.example.org:443", "connect", false, "no_rule");
+  };
+  std::vector<Sandbox> many;
+  for (int i = 0; i < 4; ++i) many.push_back(sandbox("many" + std::to_string(i), "a"));
+  const Sandbox other = sandbox("other", "b");
+  const auto began = std::chrono::steady_clock::now();
+  testing::internal::CaptureStderr();
+  for (const Sandbox& one : many) refuse_at(one);
+  refuse_at(other);
+  const std::string text = testing::internal::GetCapturedStderr();
+  const auto seconds = (std::chrono::steady_clock::now() - began) / std::chrono::seconds(1) + 1;
+  const auto lines_of = [&](const std::string& word) {
+    std::istringstream lines(text);
+    int found = 0;
+    for (std::string line; std::getline(lines, line);)
+      found += line.find("egress refused") != line.npos && line.find(word) != line.npos;
+    return found;
+  };
+  EXPECT_GE(lines_of("many"), 10) << text;
+  EXPECT_LE(lines_of("many"), 10 * seconds) << text;
+  EXPECT_GE(lines_of("other"), 10) << "another tenant's are there: " << text;
+  EXPECT_EQ(many[3].inside->verdicts().size(), 30u) << "its own log has each";
+}
+
 TEST_F(EgressSandboxTest, WaitingListenersRest) {
   have_room_for(2, 1);
   const Sandbox one = sandbox("sb1", "a");
