@@ -21,6 +21,7 @@
 #include "local/node/machine_share.hpp"
 #include "local/node/machine_timestamps.hpp"
 #include "local/node/module_requests.hpp"
+#include "local/node/oom_log.hpp"
 #include "local/node/probe.hpp"
 #include "local/node/seccomp_log.hpp"
 #include "local/node/server.hpp"
@@ -130,6 +131,7 @@ int run_node(NodeSettings settings) {
     raise_kernel_limits();
     turn_off_machine_timestamps();
     reduce_seccomp_log();
+    reduce_oom_log();
     const Fd modules = try_refuse_module_requests(settings.id_base, last_id_of(settings));
     const Fd core_dumps = try_refuse_core_dump_sockets(settings.id_base, last_id_of(settings));
     const JournalDirectory journal(sandboxes_dir(settings));

@@ -20,6 +20,7 @@
 #include "local/node/machine_timestamps.hpp"
 #include "local/node/module_requests.hpp"
 #include "local/node/mount_probe.hpp"
+#include "local/node/oom_log.hpp"
 #include "local/node/seccomp_log.hpp"
 
 namespace sandgate {
@@ -224,6 +225,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   results.push_back(probe_reserved_memory());
   results.push_back(probe_machine_timestamps());
   results.push_back(SeccompLog().probe());
+  results.push_back(OomLog().probe());
   results.push_back(probe_module_requests());
   results.push_back(probe_core_dump_sockets());
   return results;

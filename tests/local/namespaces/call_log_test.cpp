@@ -1,4 +1,5 @@
-// A program may have its system calls logged by the machine; one in a sandbox may not.
+// What programs in a sandbox cannot have the machine log: their system calls, and lists of all of
+// them when their memory is short.
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -18,8 +19,10 @@ namespace sandgate::test {
 namespace {
 
 class CallLogTest : public SandboxTest {};
+class OomReportTest : public SandboxTest {};
 
 constexpr const char* kSetting = "/proc/sys/kernel/seccomp/actions_logged";
+constexpr const char* kListsTasks = "/proc/sys/vm/oom_dump_tasks";
 
 // The kernel's log from the time of its construction on.
 class KernelLog {
@@ -27,11 +30,13 @@ class KernelLog {
   KernelLog() { lseek(log_.get(), 0, SEEK_END); }
   bool can_be_read() const { return static_cast<bool>(log_); }
   // Whether a line has told of a call of a program of this name by now.
-  bool tells_of(const std::string& program) {
+  bool tells_of(const std::string& program) { return has("comm=\"" + program + "\""); }
+  // Whether these words are in it by now.
+  bool has(const std::string& words) {
     char line[8192];
     for (ssize_t size = 0; (size = read(log_.get(), line, sizeof line)) > 0 || errno == EPIPE;)
       if (size > 0) told_.append(line, static_cast<size_t>(size));
-    return told_.find("comm=\"" + program + "\"") != std::string::npos;
+    return told_.find(words) != std::string::npos;
   }
 
  private:
@@ -84,6 +89,43 @@ TEST_F(CallLogTest, NobodyInsideWritesTheMachinesLog) {
   std::ofstream(kSetting) << reduced;
   if (!seen) GTEST_SKIP() << "calls are logged elsewhere on this machine, or not at all";
   EXPECT_FALSE(log.tells_of("inside"));
+}
+
+// One program waits while another takes more memory than there is. Prints how that one ends.
+std::string exceed_memory(const std::string& number) {
+  return "import mmap, os, time\n"
+         "def named(name, then):\n"
+         "  one = os.fork()\n"
+         "  if one == 0: open('/proc/self/comm', 'w').write(name); then(); os._exit(0)\n"
+         "  return one\n"
+         "def take():\n"
+         "  open('/proc/self/oom_score_adj', 'w').write('1000')\n"
+         "  memory = mmap.mmap(-1, 8 << 30)\n"
+         "  for at in range(0, 8 << 30, 4096): memory[at] = 1\n"
+         "idle = named('idle" +
+         number +
+         "', lambda: time.sleep(60))\n"
+         "time.sleep(0.2)\n"
+         "print(os.waitpid(named('hungry" +
+         number +
+         "', take), 0)[1])\n"
+         "os.kill(idle, 9)\n";
+}
+
+TEST_F(OomReportTest, ListsNotAllPrograms) {
+  KernelLog log;
+  const std::string reduced = read_text_file(kListsTasks).value_or("");
+  if (!log.can_be_read() || reduced.empty()) GTEST_SKIP() << "the log of the kernel is not read";
+  EXPECT_EQ(reduced, "0\n") << "the node has reduced it";
+  EXPECT_EQ(python(exceed_memory("1")).out, "9\n");
+  EXPECT_TRUE(eventually([&] { return log.has("(hungry1)"); }));
+  // The control, which comes later in the log, too.
+  std::ofstream(kListsTasks) << "1\n";
+  EXPECT_EQ(python(exceed_memory("2")).out, "9\n");
+  const bool listed = eventually([&] { return log.has(" idle2\n"); });
+  std::ofstream(kListsTasks) << reduced;
+  if (!listed) GTEST_SKIP() << "the kernel has reported too often to do so again";
+  EXPECT_FALSE(log.has(" idle1\n"));
 }
 
 }  // namespace
