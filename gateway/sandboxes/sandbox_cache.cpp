@@ -13,12 +13,22 @@ constexpr std::chrono::milliseconds kSilence{900}, kBeat{250};
 constexpr std::chrono::seconds kKeep{60}, kKeepAbsence{1};
 constexpr char kBeatPayload[] = "beat";
 
+// What a value takes, about: of its record only the metadata can be large.
+size_t bytes_of(const CachedSandboxPtr& value) {
+  constexpr size_t kPair = 128;  // of a map's node with two strings
+  if (!value) return 0;
+  size_t sum = sizeof(CachedSandbox) + value->body.capacity();
+  for (const auto& [name, text] : value->record.metadata) sum += kPair + name.size() + text.size();
+  return sum;
+}
+
 int64_t steady_ns() { return Steady::now().time_since_epoch().count(); }
 
 }  // namespace
 
-SandboxCache::SandboxCache(Database& database, size_t capacity)
-    : database_(database), capacity_per_shard_(std::max<size_t>(1, capacity / kShards)) {}
+SandboxCache::SandboxCache(Database& database, Limits limits)
+    : database_(database),
+      limits_per_shard_{std::max<size_t>(1, limits.entries / kShards), limits.bytes / kShards} {}
 
 SandboxCache::Shard& SandboxCache::shard_of(const SandboxId& id) {
   return shards_[std::hash<std::string>{}(id.value) % kShards];
@@ -104,12 +114,22 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
     shard.recent.push_front(id.value);
     entry->second.position = shard.recent.begin();
   }
+  const size_t bytes = bytes_of(value);
+  shard.bytes += bytes - entry->second.bytes;
+  entry->second.bytes = bytes;
   entry->second.value = std::move(value);
   entry->second.until = until;
   entry->second.invalidated = false;
   shard.recent.splice(shard.recent.begin(), shard.recent, entry->second.position);
-  if (shard.entries.size() > capacity_per_shard_) {
-    shard.entries.erase(shard.recent.back());
+  forget_old(shard);
+}
+
+void SandboxCache::forget_old(Shard& shard) const {
+  while (shard.entries.size() > limits_per_shard_.entries ||
+         (shard.bytes > limits_per_shard_.bytes && shard.entries.size() > 1)) {
+    const auto oldest = shard.entries.find(shard.recent.back());
+    shard.bytes -= oldest->second.bytes;
+    shard.entries.erase(oldest);
     shard.recent.pop_back();
   }
 }
@@ -144,6 +164,7 @@ void SandboxCache::evict(const SandboxId& id) {
   ++shard.changes;
   const auto found = shard.entries.find(id.value);
   if (found == shard.entries.end()) return;
+  shard.bytes -= found->second.bytes;
   shard.recent.erase(found->second.position);
   shard.entries.erase(found);
 }

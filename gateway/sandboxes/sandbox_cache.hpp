@@ -27,7 +27,14 @@ using CachedSandboxPtr = std::shared_ptr<const CachedSandbox>;
 // does not answer. Thread-safe.
 class SandboxCache {
  public:
-  explicit SandboxCache(Database& database, size_t capacity = 100'000);
+  // Bounds of the cache; the least recently used are forgotten. A sandbox takes some 2 KiB, but its
+  // metadata alone may have 36 KiB.
+  struct Limits {
+    size_t entries = 100'000;
+    size_t bytes = 256 << 20;
+  };
+  explicit SandboxCache(Database& database) : SandboxCache(database, Limits()) {}
+  SandboxCache(Database& database, Limits limits);
 
   // Null: no such sandbox. Throws what reading the row throws when nothing usable is cached.
   Task<CachedSandboxPtr> find(SandboxId id);
@@ -63,12 +70,14 @@ class SandboxCache {
     std::chrono::steady_clock::time_point until;
     bool invalidated = false;
     int64_t notified_revision = 0;  // 0: invalidated since by invalidate() or clear()
+    size_t bytes = 0;  // of the value, about
     std::list<std::string>::iterator position;
   };
   struct Shard {
     std::mutex mutex;
     std::unordered_map<std::string, Entry> entries;
     std::list<std::string> recent;  // front: most recently used
+    size_t bytes = 0;  // of all entries
     uint64_t changes = 0;  // a load that began before a change is not cached
   };
 
@@ -79,10 +88,11 @@ class SandboxCache {
   // Of any age, but not invalidated; null when there is none. For when the database is away.
   CachedSandboxPtr last_known(const SandboxId& id);
   void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);
+  void forget_old(Shard& shard) const;
 
   static constexpr size_t kShards = 16;
   Database& database_;
-  const size_t capacity_per_shard_;
+  const Limits limits_per_shard_;
   std::array<Shard, kShards> shards_;
   std::atomic<int64_t> heard_ns_{0};  // steady clock, of the last notification
   std::atomic<uint64_t> hits_{0}, misses_{0};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <thread>
 
 #include "gateway/core/notifications.hpp"
@@ -82,6 +83,49 @@ TEST(SandboxCache, KeepsWhatItHoldsWhenToldOfThatVeryChange) {
   EXPECT_EQ(cache.misses(), misses + 1);
   loop.stop();
   beats.join();
+}
+
+// How many of a hundred sandboxes with so much metadata are remembered.
+size_t remembered(Database& database, size_t bytes_of_metadata, SandboxCache::Limits limits) {
+  SandboxCache cache(database, limits);
+  std::vector<SandboxId> ids;
+  for (int i = 0; i < 100; ++i) {
+    SandboxRecord record{.id = SandboxId::make(), .state = SandboxState::running};
+    record.metadata["note"] = std::string(bytes_of_metadata, 'x');
+    ids.push_back(record.id);
+    cache.store(record, cache.mark_of(record.id));
+    EXPECT_TRUE(cache.last_seen(record.id)) << "the latest always is";
+  }
+  return static_cast<size_t>(std::ranges::count_if(
+      ids, [&](const SandboxId& id) { return cache.last_seen(id) != nullptr; }));
+}
+
+TEST(SandboxCache, LargeSandboxesAreForgottenEarlier) {
+  World world;
+  Database& database = *world.database;
+  constexpr SandboxCache::Limits kTwoMib{.bytes = 2 << 20};
+  EXPECT_EQ(remembered(database, 36 << 10, {}), 100u);
+  EXPECT_EQ(remembered(database, 100, kTwoMib), 100u);
+  // A record and its text have the metadata twice.
+  const size_t large = remembered(database, 36 << 10, kTwoMib);
+  EXPECT_LE(large, (2u << 20) / (72u << 10));
+  EXPECT_GE(large, 10u);
+  EXPECT_LT(remembered(database, 100, {.entries = 32}), 33u);
+}
+
+TEST(SandboxCache, WhatIsEvictedMakesRoom) {
+  World world;
+  SandboxCache cache(*world.database, {.bytes = 2 << 20});
+  const auto store = [&] {
+    SandboxRecord record{.id = SandboxId::make(), .state = SandboxState::running};
+    record.metadata["note"] = std::string(4 << 10, 'x');
+    cache.store(record, cache.mark_of(record.id));
+    return record.id;
+  };
+  for (int i = 0; i < 2000; ++i) cache.evict(store());
+  std::vector<SandboxId> ids;
+  for (int i = 0; i < 16; ++i) ids.push_back(store());
+  for (const SandboxId& id : ids) EXPECT_TRUE(cache.last_seen(id));
 }
 
 }  // namespace
