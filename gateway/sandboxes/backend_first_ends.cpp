@@ -28,9 +28,9 @@ Task<std::optional<Meter::Measured>> BackendFirstEnds::finish(DeploymentPtr depl
   co_return measured_end(*counted, clock.now());
 }
 
-std::shared_ptr<void> BackendFirstEnds::begin(const SandboxId& id) {
+std::shared_ptr<void> BackendFirstEnds::begin(const SandboxId& id, std::string_view reason) {
   const std::lock_guard lock(mutex_);
-  const auto place = under_way_.insert(id.value);
+  const auto place = under_way_.emplace(id.value, reason);
   return std::shared_ptr<void>(this, [this, place](void*) {
     const std::lock_guard relock(mutex_);
     under_way_.erase(place);
@@ -40,6 +40,13 @@ std::shared_ptr<void> BackendFirstEnds::begin(const SandboxId& id) {
 bool BackendFirstEnds::has(const SandboxId& id) const {
   const std::lock_guard lock(mutex_);
   return under_way_.contains(id.value);
+}
+
+std::optional<std::string_view> BackendFirstEnds::reason_of(const SandboxId& id) const {
+  const std::lock_guard lock(mutex_);
+  const auto first = under_way_.lower_bound(id.value);
+  if (first == under_way_.end() || first->first != id.value) return std::nullopt;
+  return first->second;
 }
 
 bool BackendFirstEnds::is_only_one() const {

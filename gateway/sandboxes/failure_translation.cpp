@@ -44,13 +44,16 @@ Task<std::optional<SandboxRecord>> as_known(Lifecycle& lifecycle, TenantId tenan
     co_return record;
   }
   // Before reading the row, which shows an end that is over by then.
-  const bool ending = lifecycle.is_ending_here(id);
+  const auto reason = lifecycle.reason_of_end_here(id);
   auto getting = lifecycle.get(std::move(tenant), std::move(id));
   const auto found = co_await attempt(std::move(getting));
   const auto* known = std::get_if<CachedSandboxPtr>(&found);
   if (!known) co_return std::nullopt;
   SandboxRecord record = (*known)->record;
-  if (ending && !is_ending(record.state)) record.state = SandboxState::stopped;
+  if (reason && !is_ending(record.state)) {
+    record.state = SandboxState::stopped;
+    record.ended_reason = *reason;
+  }
   co_return record;
 }
 

@@ -74,6 +74,10 @@ class Lifecycle {
   Task<std::optional<Meter::Measured>> last_reading(SandboxRecord record);
   // Whether this process is ending the sandbox and has yet to record the end.
   bool is_ending_here(const SandboxId& id) const { return backend_first_ends_.has(id); }
+  // The ended_reason that it is going to record; empty when it is not.
+  std::optional<std::string_view> reason_of_end_here(const SandboxId& id) const {
+    return backend_first_ends_.reason_of(id);
+  }
   // Returns once it is not, or after 5 s.
   Task<void> wait_for_end_here(SandboxId id) const {
     return backend_first_ends_.wait_until_over(std::move(id));

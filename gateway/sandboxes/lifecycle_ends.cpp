@@ -107,7 +107,7 @@ Task<EndResult> Lifecycle::kill(TenantId tenant, SandboxId id, std::optional<Tim
   const auto known = co_await get_to_end(tenant, id);
   if (is_ended(known->record.state)) co_return EndResult::ended;
   auto work = [this, at, known, reason]() -> Task<EndResult> {
-    auto under_way = backend_first_ends_.begin(known->record.id);
+    auto under_way = backend_first_ends_.begin(known->record.id, reason);
     const auto deployment = parts_.deployments.find(known->record.tenant, known->record.deployment);
     const auto executor = co_await asio::this_coro::executor;
     const auto speculative =

@@ -180,23 +180,25 @@ TEST(BackendFirstEnds, ManyAtOnceEndItOnce) {
 TEST(BackendFirstEnds, WhoMeetsOneUnderWayIsToldOfTheEnd) {
   CountingWorld world;
   const SandboxRecord box = world.create();
-  const auto translated = [&] {
-    std::optional<ErrorCode> code;
+  const auto translated = [&](Error failure) {
+    std::optional<Error> told;
     auto translate = [&]() -> Task<void> {
-      const Error failure = Error::not_found("sandbox", box.backend_id);
       auto translating = translate_failure(world.replica.lifecycle, world.tenant, box.id, failure);
-      code = (co_await std::move(translating)).code;
+      told = co_await std::move(translating);
     };
     run(translate());
-    return code;
+    return told.value();
   };
-  EXPECT_EQ(translated(), ErrorCode::not_found);
+  const Error missing = Error::not_found("sandbox", box.backend_id);
+  EXPECT_EQ(translated(missing).code, ErrorCode::not_found);
   world.a->hang_kills(true);
   asio::thread_pool pool(1);
   auto killing =
       asio::co_spawn(pool, world.replica.lifecycle.kill(world.tenant, box.id), asio::use_future);
   EXPECT_TRUE(test::eventually([&] { return world.a->alive() == 0; }));
-  EXPECT_EQ(translated(), ErrorCode::conflict);
+  const Error told = translated(Error(ErrorCode::conflict, "the program was cut off"));
+  EXPECT_STREQ(told.what(), "the sandbox was ended by a call") << "before its row says so";
+  EXPECT_EQ(translated(missing).code, ErrorCode::conflict);
   world.a->hang_kills(false);
   EXPECT_EQ(killing.get(), EndResult::ended);
   pool.join();
