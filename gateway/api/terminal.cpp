@@ -11,6 +11,16 @@ namespace {
 const std::vector<std::string> kLoginShell{
     "/bin/sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash -l; exec sh -l"};
 
+// A parameter with the limits that its namesake has in the body of an exec. Empty when it is left
+// out: a variable that a script did not set must not start a shell instead of a command.
+std::string text_of(const http::Query& query, const char* name, size_t max) {
+  const auto text = query.find(name);
+  if (text && (text->empty() || text->size() > max))
+    throw Error::invalid(std::string("/") + name,
+                         "must have 1 to " + std::to_string(max) + " bytes; it may be left out");
+  return text.value_or("");
+}
+
 Command terminal_command(const http::Query& query) {
   Command command;
   PtySize size;
@@ -18,10 +28,10 @@ Command terminal_command(const http::Query& query) {
   size.rows = static_cast<uint16_t>(query.integer("rows", 1, 1000, size.rows));
   command.pty = size;
   command.env["TERM"] = "xterm-256color";
-  command.shell = query.find("command").value_or("");
+  command.shell = text_of(query, "command", 131071);
   if (command.shell.empty()) command.argv = kLoginShell;
-  command.cwd = query.find("cwd").value_or("");
-  command.user = query.find("user").value_or("");
+  command.cwd = text_of(query, "cwd", 4095);
+  command.user = text_of(query, "user", 32);
   command.process_id = ProcessId::make().value;
   return command;
 }

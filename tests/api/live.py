@@ -316,6 +316,8 @@ def test_refusals_before_the_upgrade():
         _, other = place.server.tenant("somebody")
         for path, key, status in ((f"/processes/{pid}/attach?from=abc", None, 400), ("/terminal?cols=0", None, 400),
                                   (f"/processes/{pid}/attach?from=-1", None, 400), ("/terminal?rows=1001", None, 400),
+                                  ("/terminal?command=", None, 400), ("/terminal?cwd=", None, 400),
+                                  ("/terminal?user=", None, 400), ("/terminal?user=" + 33 * "u", None, 400),
                                   ("/processes/pr000000000000000000000000/attach", None, 404),
                                   ("/terminal", viewer, 403), ("/terminal", other.key, 404),
                                   ("/terminal", "sg_" + "0" * 40, 401)):
