@@ -7,6 +7,11 @@
 #include "registry/tenant_store.hpp"
 
 namespace sandgate {
+namespace {
+
+std::string vcpu_text(int64_t milli) { return Json(static_cast<double>(milli) / 1000).dump(); }
+
+}  // namespace
 
 void check_create_limits(pqxx::work& tx, const TenantId& tenant, const Resources& resources) {
   const TenantLimits limits = tenant_limits(tx, tenant);
@@ -16,11 +21,18 @@ void check_create_limits(pqxx::work& tx, const TenantId& tenant, const Resources
                tenant.value);
   const sandbox_rows::Load load = sandbox_rows::load_of(tx, tenant);
   if (limits.max_running && load.sandboxes >= *limits.max_running)
-    throw Error(ErrorCode::quota_exceeded, "the tenant's limit of running sandboxes is reached");
+    throw Error(ErrorCode::quota_exceeded, "the tenant may have " +
+                                               std::to_string(*limits.max_running) +
+                                               " sandboxes at once, paused ones included: end one");
   if (limits.max_milli_vcpu && load.milli_vcpu + resources.milli_vcpu > *limits.max_milli_vcpu)
-    throw Error(ErrorCode::quota_exceeded, "the tenant's limit of vCPUs is reached");
+    throw Error(ErrorCode::quota_exceeded,
+                "the tenant may have " + vcpu_text(*limits.max_milli_vcpu) +
+                    " vCPUs at once, of which " + vcpu_text(load.milli_vcpu) +
+                    " are taken: end a sandbox, or ask for fewer");
   if (limits.creates_per_minute && load.created_last_minute >= *limits.creates_per_minute) {
-    Error error(ErrorCode::rate_limited, "the tenant's limit of creates per minute is reached");
+    Error error(ErrorCode::rate_limited, "the tenant may create " +
+                                             std::to_string(*limits.creates_per_minute) +
+                                             " sandboxes in a minute");
     error.retry_after = std::max(load.oldest_leaves_in, std::chrono::milliseconds(1));
     throw error;
   }
