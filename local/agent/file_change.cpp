@@ -130,7 +130,11 @@ void remove_file(FileSession& session, FileRequest& request) {
     remove_tree(session, place, path);
   } else {
     const int kind = is_directory(place) ? AT_REMOVEDIR : 0;
-    if (::unlinkat(place.directory.get(), place.name.c_str(), kind) != 0) throw path_error(path);
+    const bool removed = ::unlinkat(place.directory.get(), place.name.c_str(), kind) == 0;
+    if (!removed && (errno == ENOTEMPTY || errno == EEXIST))
+      throw Error(ErrorCode::conflict, "'" + path + "' is a directory that is not empty: with" +
+                                           " recursive=true it is deleted with all in it");
+    if (!removed) throw path_error(path);
   }
   session.reply(nlohmann::json::object());
 }

@@ -90,10 +90,12 @@ Error path_error(const std::string& path) {
     case ENOMEM:
       return Error(ErrorCode::quota_exceeded, "the sandbox's disk is full");
     case EEXIST:
+      return Error(ErrorCode::conflict, "'" + path + "' exists already");
     case ENOTEMPTY:
+      return Error(ErrorCode::conflict, "'" + path + "' is a directory that is not empty");
     case EBUSY:
     case ETXTBSY:
-      return Error(ErrorCode::conflict, "'" + path + "' exists, is not empty or is in use");
+      return Error(ErrorCode::conflict, "'" + path + "' is in use");
     case EFBIG:
       return Error(ErrorCode::too_large, "'" + path + "' would be too large");
     case EISDIR:
