@@ -53,6 +53,31 @@ void check_time(const SandboxRecord& record, int64_t seconds) {
     throw Error::invalid("/timeout", "must be at most " + std::to_string(record.max_ttl_seconds));
 }
 
+// What a call that resumes asks for.
+struct WakeOrder {
+  std::optional<int64_t> seconds;
+  bool reboots = false;  // without the memory that the pause has kept
+};
+
+WakeOrder wake_order_from(const Json& body) {
+  Problems problems;
+  ObjectReader reader(body, problems);
+  const auto seconds = reader.integer("timeout", 0, kMaxSeconds);
+  const bool reboots = reader.boolean("memory") == false;
+  problems.throw_if_any();
+  return {.seconds = seconds, .reboots = reboots};
+}
+
+// Who asks for a reboot wants to be rid of what runs inside. E2B promises that no restore is taken
+// for it.
+void check_reboot(const SandboxRecord& record, const WakeOrder& order) {
+  const bool only_disk = record.state == SandboxState::paused && record.kept == Keeps::disk;
+  if (order.reboots && !is_running(record.state) && !only_disk)
+    throw Error::invalid("/memory",
+                         "cannot be false: the pause has kept the programs, and they go on. Leave "
+                         "it out, or create another sandbox");
+}
+
 }  // namespace
 
 // Returns the current row; Error(not_found) for states that E2B's clients do not know.
@@ -190,6 +215,8 @@ Task<http::Response> Control::pause(http::Request& request) {
   const Json body = body_of(request);
   DocumentReader reader(body);
   const bool memory = reader.boolean("memory").value_or(true);
+  if (reader.boolean("requireHealthyGuest") == true)
+    reader.problem("requireHealthyGuest", "is not offered here: leave it out");
   reader.finish_or_throw();
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::paused) throw wrong_state(record);
@@ -213,17 +240,19 @@ Task<void> Control::wake(const http::Request& request, int64_t seconds) {
 }
 
 Task<http::Response> Control::resume(http::Request& request) {
-  const auto asked = seconds_of(body_of(request), "timeout", 0);
+  const WakeOrder asked = wake_order_from(body_of(request));
   const SandboxRecord record = co_await shown(request);
   if (record.state == SandboxState::running) throw wrong_state(record);
-  co_await wake(request, asked.value_or(std::min(kOldTimeout, record.max_ttl_seconds)));
+  check_reboot(record, asked);
+  co_await wake(request, asked.seconds.value_or(std::min(kOldTimeout, record.max_ttl_seconds)));
   co_return co_await answer(request, 201);
 }
 
 Task<http::Response> Control::connect(http::Request& request) {
-  const auto asked = seconds_of(body_of(request), "timeout", 0);
+  const WakeOrder asked = wake_order_from(body_of(request));
   const SandboxRecord record = co_await shown(request);
-  const int64_t seconds = asked.value_or(std::min(kTimeout, record.max_ttl_seconds));
+  check_reboot(record, asked);
+  const int64_t seconds = asked.seconds.value_or(std::min(kTimeout, record.max_ttl_seconds));
   const bool runs = record.state == SandboxState::running;
   if (runs)
     co_await extend(request, seconds, /*only_longer=*/true);

@@ -4,6 +4,7 @@
 #include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
+#include "gateway/core/document_reader.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -12,6 +13,18 @@ Json template_json(const Json& snapshot) {
   Json names = Json::array();
   if (const Json name = snapshot.value("name", Json()); name.is_string()) names.push_back(name);
   return {{"snapshotID", snapshot.at("id")}, {"names", std::move(names)}};
+}
+
+// The body of the v1 call. Null is a body without members.
+Json snapshot_request_from(const Json& body) {
+  if (body.is_null()) return Json::object();
+  DocumentReader reader(body);
+  Json request = Json::object();
+  if (const Json* name = reader.any("name")) request["name"] = *name;
+  const auto memory = reader.boolean("memory");
+  if (memory) request["keep"] = *memory ? "memory" : "disk";
+  reader.finish_or_throw();
+  return request;
 }
 
 Json document_of(const http::Response& answer) {
@@ -29,7 +42,9 @@ Error as_of_clients(const Error& error, const std::string& sandbox) {
 
 Task<http::Response> Templates::create(http::Request& request) {
   drop_client_id(request);
-  auto making = snapshots_.create(request);
+  http::Request inner = request;
+  inner.body = snapshot_request_from(request.json_or_empty()).dump();
+  auto making = snapshots_.create(inner);
   const auto outcome = co_await attempt(std::move(making));
   if (const auto* error = std::get_if<Error>(&outcome))
     throw as_of_clients(*error, request.param("id"));

@@ -120,9 +120,13 @@ try {
     assert.deepEqual(await list({ state: ['paused'] }), [box.sandboxId])
     assert.equal(await box.pause(), false)
     await assert.rejects(box.commands.run('true'))
-    await box.connect()
+    // A reboot that would be none is refused, and the sandbox stays as it is.
+    await assert.rejects(box.connect({ onResume: 'reboot' }), /400.*memory/)
+    assert.equal((await box.getInfo()).state, 'paused')
+    await box.connect({ onResume: 'restore' })
     assert.equal(await box.isRunning(), true)
     assert.ok((await box.commands.list()).some((one) => one.pid === watch.pid))
+    await box.connect({ onResume: 'reboot' })
 
     // Time stands still for the paused; whoever connects says how much there is from then on.
     const asleep = await Sandbox.create({ timeoutMs: 3_000 })

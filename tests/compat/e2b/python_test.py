@@ -10,7 +10,8 @@ PACKAGE, OLDER = "e2b==2.63.0", "e2b==2.25.0"
 
 SCRIPT = '''
 import os
-from e2b import (AuthenticationException, CommandExitException, NotFoundException, Sandbox, TimeoutException)
+from e2b import (AuthenticationException, CommandExitException, NotFoundException, Sandbox, SandboxException,
+                 TimeoutException)
 
 def refused(kind, call, *args, **more):
     try:
@@ -63,6 +64,13 @@ try:
     box.set_timeout(200)
     again = Sandbox.connect(box.sandbox_id)
     assert again.commands.run("echo again").stdout == "again\\n"
+    for mode in ("filesystem", "full"):
+        kept = box.create_snapshot(name=mode, mode=mode)
+        assert kept.names == [mode] and Sandbox.delete_snapshot(kept.snapshot_id)
+    refused(SandboxException, box.pause, strict=True)
+    assert box.is_running() and box.pause(mode="filesystem")
+    refused(SandboxException, box.connect, on_resume="reboot")
+    assert not box.is_running() and box.connect(on_resume="restore").is_running()
     refused(NotFoundException, Sandbox.connect, box.sandbox_id, api_key=os.environ["OTHER_KEY"])
     refused(AuthenticationException, Sandbox.create, api_key="e2b_" + "0" * 40)
 finally:
