@@ -33,7 +33,8 @@ void check_create_limits(pqxx::work& tx, const TenantId& tenant, const Resources
     Error error(ErrorCode::rate_limited, "the tenant may create " +
                                              std::to_string(*limits.creates_per_minute) +
                                              " sandboxes in a minute");
-    error.retry_after = std::max(load.oldest_leaves_in, std::chrono::milliseconds(1));
+    const auto wait = sandbox_rows::until_fewer_creates(tx, tenant, *limits.creates_per_minute);
+    error.retry_after = std::max(wait, std::chrono::milliseconds(1));
     throw error;
   }
 }

@@ -137,9 +137,12 @@ bool acquire_lease(pqxx::work& tx, const std::string& name, std::chrono::millise
 // A tenant's sandboxes that have not ended, and its number of creates in the last minute.
 struct Load {
   int64_t sandboxes = 0, milli_vcpu = 0, created_last_minute = 0;
-  std::chrono::milliseconds oldest_leaves_in{0};  // until the oldest of these is a minute old
 };
 Load load_of(pqxx::work& tx, const TenantId& tenant);
+// How long it takes until fewer than `limit` creates of the tenant are less than a minute old.
+// There may be many more than that now: a limit counts what came before it.
+std::chrono::milliseconds until_fewer_creates(pqxx::work& tx, const TenantId& tenant,
+                                              int64_t limit);
 
 // All columns of SandboxRecord in from_row()'s order, for SELECT and RETURNING.
 std::string columns();

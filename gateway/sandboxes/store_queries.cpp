@@ -230,18 +230,28 @@ std::optional<Json> find_decision(pqxx::work& tx, const SandboxId& id) {
 
 Load load_of(pqxx::work& tx, const TenantId& tenant) {
   const auto row = run_prepared(tx, R"sql(
-    SELECT live.n, live.v, recent.n,
-      coalesce(60000 - (extract(epoch from now() - recent.oldest) * 1000)::bigint, 0)
+    SELECT live.n, live.v, recent.n
     FROM (SELECT count(*) AS n, coalesce(sum(milli_vcpu), 0)::bigint AS v FROM sandbox
         WHERE tenant = $1 AND ended_at IS NULL) live,
-      (SELECT count(*) AS n, min(created_at) AS oldest FROM sandbox
+      (SELECT count(*) AS n FROM sandbox
         WHERE tenant = $1 AND created_at > now() - interval '1 minute') recent)sql",
                                 tenant.value)
                        .front();
   return {.sandboxes = row[0].as<int64_t>(),
           .milli_vcpu = row[1].as<int64_t>(),
-          .created_last_minute = row[2].as<int64_t>(),
-          .oldest_leaves_in = std::chrono::milliseconds(row[3].as<int64_t>())};
+          .created_last_minute = row[2].as<int64_t>()};
+}
+
+std::chrono::milliseconds until_fewer_creates(pqxx::work& tx, const TenantId& tenant,
+                                              int64_t limit) {
+  constexpr std::chrono::minutes never{1};  // a limit of 0 is never met
+  if (limit < 1) return never;
+  const auto rows = run_prepared(tx, R"sql(
+    SELECT 60000 - (extract(epoch from now() - created_at) * 1000)::bigint FROM sandbox
+    WHERE tenant = $1 AND created_at > now() - interval '1 minute'
+    ORDER BY created_at DESC OFFSET $2::bigint - 1 LIMIT 1)sql",
+                                 tenant.value, limit);
+  return std::chrono::milliseconds(rows.empty() ? 0 : rows[0][0].as<int64_t>());
 }
 
 }  // namespace sandgate::sandbox_rows

@@ -177,6 +177,29 @@ TEST(Lifecycle, LimitsHoldUnderConcurrency) {
   EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::rate_limited);
 }
 
+TEST(Lifecycle, TellsWhenTheNextCreateIsAllowed) {
+  World world;
+  for (const char* age : {"50", "30", "10"}) {
+    world.create();
+    world.sql(std::string("UPDATE sandbox SET created_at = now() - interval '") + age +
+              " seconds' WHERE created_at > now() - interval '5 seconds' RETURNING id");
+  }
+  // The limit is lower than what came before it.
+  for (const auto& [limit, wait] : {std::pair(0, 60), {1, 50}, {2, 30}, {3, 10}}) {
+    world.sql("UPDATE tenant SET creates_per_minute = " + std::to_string(limit) + " RETURNING id");
+    try {
+      world.create();
+      ADD_FAILURE() << "created with a limit of " << limit;
+    } catch (const Error& error) {
+      ASSERT_TRUE(error.retry_after) << error.what();
+      EXPECT_LE(*error.retry_after, seconds(wait)) << limit;
+      EXPECT_GT(*error.retry_after, seconds(wait - 8)) << limit;
+    }
+  }
+  world.sql("UPDATE tenant SET creates_per_minute = 4 RETURNING id");
+  EXPECT_EQ(code_of([&] { world.create(); }), std::nullopt);
+}
+
 TEST(Lifecycle, ExtendCountsFromNowWithinTheProfilesLongest) {
   World world;
   const SandboxRecord made = world.create([](Profile& p) {
