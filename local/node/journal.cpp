@@ -144,9 +144,14 @@ void Journal::write_to(const std::string& directory, const JournalRecord& record
     fail();
 }
 
+// By their names, since to list them takes a descriptor, and there may be none left.
 void Journal::remove(const std::string& id) const {
+  const std::string directory = directory_of(id);
+  for (const char* name : {"/agent.sock", "/egress_bytes", "/sandbox.json.draft", kEntry})
+    unlink((directory + name).c_str());
+  if (rmdir(directory.c_str()) == 0 || errno == ENOENT) return;
   std::error_code ignored;
-  std::filesystem::remove_all(directory_of(id), ignored);
+  std::filesystem::remove_all(directory, ignored);
 }
 
 std::vector<JournalRecord> Journal::read_all() const {

@@ -7,6 +7,7 @@
 #include <future>
 #include <thread>
 
+#include "gateway/core/settle.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/support/code_of.hpp"
 #include "tests/support/eventually.hpp"
@@ -145,6 +146,23 @@ TEST_F(MetricsTest, ADeathThatCannotBeCountedForAMomentIsCountedAfterwards) {
   ASSERT_TRUE(found && found->counted);
   EXPECT_TRUE(found->died);
   EXPECT_GT(found->counted->cpu_micros, 400'000);
+}
+
+TEST_F(MetricsTest, WhatEndsWithoutADescriptorLeavesNothing) {
+  const std::string id = node_->create();
+  const std::string home = node_->run_dir() + "/sandboxes/" + id;
+  rlimit before{};
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, nullptr, &before), 0);
+  rlim_t next = 0;  // the lowest that is free
+  const std::string open = "/proc/" + std::to_string(node_->pid()) + "/fd/";
+  while (std::filesystem::is_symlink(open + std::to_string(next))) ++next;
+  const rlimit full{next, before.rlim_max};
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, &full, nullptr), 0);
+  const auto ended = run(attempt(node_->provider().kill(id)));
+  const bool is_left = !eventually([&] { return !std::filesystem::exists(home); });
+  ASSERT_EQ(prlimit(node_->pid(), RLIMIT_NOFILE, &before, nullptr), 0);
+  EXPECT_FALSE(std::holds_alternative<Error>(ended));
+  EXPECT_FALSE(is_left) << "nobody would remove it before the next start";
 }
 
 TEST_F(MetricsTest, AnErrorSaysWhatFailedAndNothingElse) {
