@@ -1,9 +1,12 @@
 // What programs in a sandbox cannot have the machine log: their system calls, and lists of all of
 // them when their memory is short.
 #include <fcntl.h>
+#include <linux/audit.h>
 #include <linux/filter.h>
+#include <linux/netlink.h>
 #include <linux/seccomp.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -20,6 +23,7 @@ namespace {
 
 class CallLogTest : public SandboxTest {};
 class OomReportTest : public SandboxTest {};
+class AuditLogTest : public SandboxTest {};
 
 constexpr const char* kSetting = "/proc/sys/kernel/seccomp/actions_logged";
 constexpr const char* kListsTasks = "/proc/sys/vm/oom_dump_tasks";
@@ -126,6 +130,67 @@ TEST_F(OomReportTest, ListsNotAllPrograms) {
   std::ofstream(kListsTasks) << reduced;
   if (!listed) GTEST_SKIP() << "the kernel has reported too often to do so again";
   EXPECT_FALSE(log.has(" idle1\n"));
+}
+
+// Turns the machine's audit log on, which goes to the kernel's then, and off again at the end.
+class AuditLog {
+ public:
+  AuditLog() : is_on_(socket_ && !is_on_already() && set(1)) {}
+  ~AuditLog() {
+    if (is_on_) set(0);
+  }
+  bool is_on() const { return is_on_; }
+
+ private:
+  struct Message {
+    nlmsghdr head{sizeof(Message), 0, NLM_F_REQUEST, 1, 0};
+    audit_status status{};
+  };
+  bool is_on_already() {
+    Message question, answer;
+    question.head.nlmsg_type = AUDIT_GET;
+    send(socket_.get(), &question, sizeof question, 0);
+    return recv(socket_.get(), &answer, sizeof answer, 0) <= 0 || answer.status.enabled != 0;
+  }
+  bool set(uint32_t enabled) {
+    Message order;
+    order.head.nlmsg_type = AUDIT_SET;
+    order.status.mask = AUDIT_STATUS_ENABLED;
+    order.status.enabled = enabled;
+    return send(socket_.get(), &order, sizeof order, 0) == sizeof order;
+  }
+
+  const Fd socket_{socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_AUDIT)};
+  const bool is_on_;
+};
+
+// Restricts itself, and is refused the file.
+std::string be_refused(const std::string& file) {
+  return "import ctypes, struct\n"
+         "libc, name = ctypes.CDLL(None), '/tmp/" +
+         file +
+         "'\n"
+         "open(name, 'w').close()\n"
+         "libc.prctl(38, 1, 0, 0, 0)\n"
+         "ruleset = libc.syscall(444, struct.pack('QQQ', 4, 0, 0), 8, 0)\n"
+         "if libc.syscall(446, ruleset, 0) == 0:\n"
+         "  try: open(name)\n"
+         "  except PermissionError: print('refused')\n";
+}
+
+TEST_F(AuditLogTest, TellsOfNoRulesOfProgramsInside) {
+  KernelLog log;
+  const AuditLog audit;
+  if (!log.can_be_read() || !audit.is_on())
+    GTEST_SKIP() << "the audit log is in use, or there is none";
+  EXPECT_EQ(python(be_refused("inside-refused")).out, "refused\n");
+  // The control, which comes later in the log, too.
+  const std::string line = "python3 -c \"" + be_refused("outside-refused") + "\" >/dev/null";
+  EXPECT_EQ(std::system(line.c_str()), 0);
+  std::remove("/tmp/outside-refused");
+  if (!eventually([&] { return log.has("outside-refused"); }))
+    GTEST_SKIP() << "this kernel does not tell of such rules";
+  EXPECT_FALSE(log.has("inside-refused"));
 }
 
 }  // namespace
