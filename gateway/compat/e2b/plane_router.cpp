@@ -2,6 +2,7 @@
 
 #include "gateway/compat/e2b/error_format.hpp"
 #include "gateway/compat/e2b/sandbox_address.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/http/target.hpp"
 
@@ -36,6 +37,22 @@ void lead_below(http::Request& request) {
   request.headers.set("Host", "localhost");
 }
 
+// A token of an account at E2B. Clients that find one in the environment send it besides the key.
+bool is_account_token(std::string_view authorization) {
+  constexpr std::string_view kBearer = "Bearer ", kToken = "sk_e2b_";
+  if (!equal_ignoring_case(authorization.substr(0, kBearer.size()), kBearer)) return false;
+  authorization.remove_prefix(kBearer.size());
+  return authorization.starts_with(kToken) &&
+         authorization.find_first_of(", ") == std::string::npos;
+}
+
+// The key decides, as at E2B: a token that is no key of ours would be refused beside it.
+void drop_account_token(http::Request& request) {
+  const auto key = request.headers.find("X-API-Key");
+  if (!key || !is_account_token(request.headers.list("Authorization").value_or(""))) return;
+  request.headers.set("Authorization", "Bearer " + std::string(*key));
+}
+
 Task<http::Response> reworded(Task<http::Response> answer, ErrorFormat format,
                               std::string sandbox) {
   http::Response given = co_await std::move(answer);
@@ -65,8 +82,10 @@ http::Response PlaneRouter::refuse_method(const http::Request& request) {
 Task<http::Response> PlaneRouter::respond(http::Request& request, http::IncomingBody& body) {
   if (is_for_data(request)) return serve(request, body);
   if (is_for_control(request)) lead_below(request);
+  const bool control = request.path.starts_with(kControl);
+  if (control) drop_account_token(request);
   auto answer = api_.respond(request, body);
-  if (!request.path.starts_with(kControl)) return answer;
+  if (!control) return answer;
   return reworded(std::move(answer), ErrorFormat::control, "");
 }
 

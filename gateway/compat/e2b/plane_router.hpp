@@ -7,7 +7,7 @@ namespace sandgate::compat::e2b {
 
 // The entry of a listener. Dispatches requests to the API or the data plane, and renders the
 // failures of /e2b and the data plane in E2B's format. Requests for is_control_host() are those
-// below /e2b.
+// below /e2b. There, an account's token (sk_e2b_…) beside an X-API-Key counts for nothing.
 class PlaneRouter final : public http::Responder {
  public:
   struct Settings {

@@ -18,11 +18,12 @@ struct Asked final : http::Responder {
   bool is_passthrough(const http::Request&) const override { return true; }
   Task<http::Response> respond(http::Request& request, http::IncomingBody&) override {
     heard = name + " " + request.target + " " + request.path;
+    authorization = request.headers.list("Authorization").value_or("none");
     co_return http::Response::empty(204);
   }
   http::Response refuse_method(const http::Request&) override { return http::Response::empty(405); }
 
-  std::string name, heard;
+  std::string name, heard, authorization;
 };
 
 http::Request request_to(std::string host, std::string path, std::string query = "") {
@@ -55,6 +56,26 @@ TEST_F(PlaneRouterTest, ADomainHasItsControlPlane) {
   EXPECT_EQ(heard_of(absolute), "api /e2b/sandboxes /e2b/sandboxes");
   EXPECT_EQ(heard_of(request_to("api.other.example", "/sandboxes")), "api /sandboxes /sandboxes");
   EXPECT_EQ(heard_of(request_to("api.x.box.example", "/sandboxes")), "api /sandboxes /sandboxes");
+}
+
+TEST_F(PlaneRouterTest, AnAccountsTokenBesideAKeyCountsForNothing) {
+  const auto passed_on = [&](const char* path, const char* token, const char* key,
+                             const char* second = nullptr) {
+    http::Request request = request_to("localhost", path);
+    request.headers.add("authorization", token);
+    if (second) request.headers.add("Authorization", second);
+    if (key) request.headers.add("x-api-key", key);
+    heard_of(std::move(request));
+    return api.authorization;
+  };
+  EXPECT_EQ(passed_on("/e2b/sandboxes", "Bearer sk_e2b_00", "e2b_11"), "Bearer e2b_11");
+  EXPECT_EQ(passed_on("/e2b/sandboxes", "bearer sk_e2b_00", ""), "Bearer ");
+  EXPECT_EQ(passed_on("/e2b/sandboxes", "Bearer sk_e2b_00", nullptr), "Bearer sk_e2b_00");
+  for (const char* other : {"Bearer sg_00", "Bearer e2b_00", "Basic sk_e2b_00", "Bearer", ""})
+    EXPECT_EQ(passed_on("/e2b/sandboxes", other, "e2b_11"), other);
+  EXPECT_EQ(passed_on("/v1/sandboxes", "Bearer sk_e2b_00", "e2b_11"), "Bearer sk_e2b_00");
+  EXPECT_EQ(passed_on("/e2b/sandboxes", "Bearer sk_e2b_00", "e2b_11", "Bearer sg_00"),
+            "Bearer sk_e2b_00, Bearer sg_00");
 }
 
 TEST_F(PlaneRouterTest, TheOtherListenerHasNoControlPlane) {

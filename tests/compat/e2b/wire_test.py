@@ -340,6 +340,12 @@ class Wire(unittest.TestCase):
         self.assertEqual((first.status, first.json()), (second.status, second.json()))
         self.assertEqual(self.here.control("DELETE", "/sandboxes/" + first.json()["sandboxID"]).status, 204)
 
+    def test_a_token_of_an_account_beside_the_key_is_ignored(self):
+        """Older clients send what E2B_ACCESS_TOKEN holds."""
+        listed = lambda token: self.here.control("GET", "/v2/sandboxes", headers={"Authorization": "Bearer " + token})
+        self.assertIn(self.id, [one["sandboxID"] for one in listed("sk_e2b_" + "0" * 40).json()])
+        self.assertEqual(listed("sg_" + "0" * 40).status, 401)
+
     def test_the_suspended_start_nothing(self):
         tenant, client = self.here.server.tenant("held", "developer")
         made = self.here.control("POST", "/sandboxes", {"templateID": "base", "timeout": 60}, client).json()
