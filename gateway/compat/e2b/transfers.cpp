@@ -12,7 +12,7 @@ namespace sandgate::compat::e2b {
 namespace {
 
 constexpr uint32_t kNewFile = 0644;
-constexpr size_t kMaxParts = 1000;
+constexpr size_t kMaxParts = 10'000;  // as many as a list shows
 constexpr std::string_view kMetadata = "x-metadata-";
 
 std::string path_of(const http::Request& request) {
@@ -62,8 +62,11 @@ Task<Json> Transfers::write_parts(OpenSandbox box, const http::Request& request)
     const std::string path =
         given.empty() ? path_from(part->file_name, "") : path_from(given, "/path");
     if (path == ".") throw Error(ErrorCode::invalid, "a file of the upload has no name");
-    if (written.size() == kMaxParts || (!given.empty() && !written.empty()))
-      throw Error(ErrorCode::invalid, "the upload has too many files");
+    if (!given.empty() && !written.empty())
+      throw Error::invalid("/path", "names one file, and the upload has several");
+    if (written.size() == kMaxParts)
+      throw Error(ErrorCode::invalid,
+                  "the first 10000 files are written: send the others in another upload");
     Json item = co_await write_one(box, path, parts);
     written.push_back(std::move(item));
   }

@@ -27,6 +27,9 @@ try {
   const many = await files.write([{ path: 'many/a', data: 'A' }, { path: '/home/user/many/b"c', data: 'B' }])
   assert.deepEqual(many.map((one) => one.path), ['/home/user/many/a', '/home/user/many/b%22c'])
   assert.equal(await files.read('many/b%22c'), 'B')
+  // A whole project at once, as the server it was made for takes it.
+  const crowd = await files.write(Array.from({ length: 1100 }, (_, i) => ({ path: `crowd/${i}`, data: `${i}` })))
+  assert.deepEqual([crowd.length, await files.read('crowd/1099')], [1100, '1099'])
   const streamed = new ReadableStream({ start(to) { to.enqueue(new TextEncoder().encode('str')); to.enqueue(
     new TextEncoder().encode('eam')); to.close() } })
   await files.write('streamed', streamed)

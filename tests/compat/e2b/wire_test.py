@@ -144,6 +144,9 @@ class Wire(unittest.TestCase):
         self.assertEqual(send(head + b"abc", "multipart/form-data").status, 400)
         self.assertEqual(send(b"abc", "application/octet-stream").status, 400)
         self.assertEqual(self.here.data("GET", "/files?path=cut", self.id, self.token).status, 404)
+        twice = self.here.data("POST", "/files?path=one", self.id, self.token, (head + b"abc\r\n") * 2 + b"--XX--\r\n",
+                               {"Content-Type": kind})
+        self.assertEqual((twice.status, twice.json()["message"].split(":")[0]), (400, "/path"))
         whole = send(head + b"abc\r\n--XX--\r\n", kind)
         self.assertEqual(whole.json(), [{"name": "cut", "path": "/home/user/cut", "type": "file"}])
         precious = self.here.data("POST", '/files?path=' + urllib.parse.quote('a"b'), self.id, self.token, b"precious",
