@@ -10,7 +10,8 @@ void log_answer(const Request& request, const Response& response, bool all,
   const bool read = request.received != std::chrono::steady_clock::time_point();
   if (!read || !(failed || all)) return;
   const auto& tenant = request.caller.tenant;
-  const auto left_out = all ? std::optional<uint64_t>(0) : pace.next(tenant ? tenant->value : "");
+  const std::string cause = tenant ? tenant->value : request.caller.is_operator() ? "operator" : "";
+  const auto left_out = all ? std::optional<uint64_t>(0) : pace.next(cause);
   if (!left_out) return;
   const auto took = std::chrono::steady_clock::now() - request.received;
   (failed ? log::warn : log::debug)(
