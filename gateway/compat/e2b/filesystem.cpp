@@ -91,7 +91,9 @@ Task<http::Response> Filesystem::list(http::Request& request) {
   const auto entries =
       co_await box.provider->list_files(box.backend_id, path, static_cast<int>(depth));
   if (entries.size() > kMaxEntries)
-    throw Error(ErrorCode::too_large, "more than 10000 entries: list a smaller depth");
+    throw Error(ErrorCode::too_large, depth > 1
+                                          ? "more than 10000 entries: list a smaller depth"
+                                          : "more than 10000 entries: run `ls` or `find` in it");
   Json items = Json::array();
   const auto ends = co_await link_targets(box, entries);
   for (size_t i = 0; i < entries.size(); ++i) items.push_back(entry_json(entries[i], ends[i]));
