@@ -45,6 +45,21 @@ void refuse_special(const Place& place) {
   if (!S_ISREG(info.st_mode)) throw Error::invalid("/path", "is no regular file");
 }
 
+// Throws conflict when the path leads elsewhere than to `place` by now: a program moved or replaced
+// a directory of it during the upload, and the file would appear where nobody asked for it.
+void check_still_leads_to(const Place& place, const std::string& path) {
+  const Place now = open_target(path, false);
+  struct stat before, after;
+  const bool known =
+      ::fstat(place.directory.get(), &before) == 0 && ::fstat(now.directory.get(), &after) == 0;
+  if (known && before.st_dev == after.st_dev && before.st_ino == after.st_ino &&
+      now.name == place.name)
+    return;
+  throw Error(
+      ErrorCode::conflict,
+      "'" + path + "' leads to another directory than when its upload began: upload it again");
+}
+
 }  // namespace
 
 std::string pending_name(bool replaces) {
@@ -134,6 +149,7 @@ void write_file(FileSession& session, FileRequest& request) {
   PendingFile file(place, path);
   session.reply(nlohmann::json::object());
   for (std::string_view bytes; !(bytes = session.receive_bytes()).empty();) file.write(bytes);
+  check_still_leads_to(place, path);
   file.commit(static_cast<uint32_t>(mode.value_or(kDefaultMode)), precise_time(),
               session.space_is_scarce());
   session.reply(describe(place, path));

@@ -119,6 +119,34 @@ TEST_F(FilesTest, ABrokenUploadLeavesNothing) {
   EXPECT_TRUE(eventually([&] { return exec("ls -A | wc -l").out == "0\n"; }));
 }
 
+// Puts another directory in the place of one while its second chunk is read.
+class ReplacingSource : public ByteSource {
+ public:
+  explicit ReplacingSource(std::string directory) : directory_(std::move(directory)) {}
+  Task<size_t> read(std::span<char> into) override {
+    if (reads_++ == 1) {
+      std::filesystem::rename(directory_, directory_ + ".old");
+      std::filesystem::create_directory(directory_);
+      std::filesystem::permissions(directory_, std::filesystem::perms::all);  // another's account
+    }
+    co_return reads_ > 3 ? 0 : into.size();
+  }
+
+ private:
+  const std::string directory_;
+  int reads_ = 0;
+};
+
+TEST_F(FilesTest, AnUploadIntoADirectoryThatIsReplacedIsAConflict) {
+  exec("mkdir d; ln -s d link");
+  for (const char* path : {"d/file", "link/file"}) {
+    ReplacingSource source(home() + "/d");
+    EXPECT_EQ(go([&] { return refusal(client_.write_file(path, 0644, source)); }), "conflict");
+    EXPECT_EQ(exec("ls -A d d.old").out, "d:\n\nd.old:\n") << path << ": a file nobody asked for";
+    exec("rmdir d.old");
+  }
+}
+
 std::set<std::string> entries_of(const std::string& directory) {
   std::set<std::string> names;
   for (const auto& entry : std::filesystem::directory_iterator(directory))
