@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 
 namespace sandgate::http {
 namespace {
@@ -10,16 +11,22 @@ using Count = std::shared_ptr<std::atomic<int64_t>>;
 
 constexpr std::chrono::milliseconds kTryAgainIn{1000};
 
-// Counts one more for the caller's tenant until the returned token is destroyed.
-std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int64_t most,
-                            const Error& refusal) {
-  if (!caller.tenant) return nullptr;
-  const Count one = counts.with(
-      caller.tenant->value, [] { return std::make_shared<std::atomic<int64_t>>(0); },
+Count count_of(BoundedMap<Count>& counts, const TenantId& tenant) {
+  return counts.with(
+      tenant.value, [] { return std::make_shared<std::atomic<int64_t>>(0); },
       [](auto& there) { return there; });
+}
+
+// Counts one more for the caller's tenant until the returned token is destroyed. Throws what
+// `refusal` returns if there are more than `most` then.
+template <class Refusal>
+std::shared_ptr<void> count(BoundedMap<Count>& counts, const Caller& caller, int64_t most,
+                            Refusal refusal) {
+  if (!caller.tenant) return nullptr;
+  const Count one = count_of(counts, *caller.tenant);
   if (++*one > most) {
     --*one;
-    throw refusal;
+    throw refusal();
   }
   return std::shared_ptr<void>(one.get(), [one](void*) { --*one; });
 }
@@ -59,6 +66,7 @@ TenantAdmission::TenantAdmission(TenantDirectory& tenants, Options options, Now 
       buckets_(options.max_tenants),
       streams_(options.max_tenants),
       bodies_(options.max_tenants),
+      requests_(options.max_tenants),
       quota_(options.connections) {}
 
 std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_second) const {
@@ -99,20 +107,32 @@ void TenantAdmission::admit(const Caller& caller, const Route& route) {
 }
 
 std::shared_ptr<void> TenantAdmission::open_stream(const Caller& caller) {
-  return count(streams_, caller, options_.max_streams,
-               Error(ErrorCode::quota_exceeded, "this tenant has too many streams open"));
+  return count(streams_, caller, options_.max_streams, [] {
+    return Error(ErrorCode::quota_exceeded, "this tenant has too many streams open");
+  });
 }
 
 std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
   return count(bodies_, caller, options_.max_bodies,
-               retry_later("this tenant sends too many bodies at once"));
+               [] { return retry_later("this tenant sends too many bodies at once"); });
+}
+
+std::shared_ptr<void> TenantAdmission::begin_request(const Caller& caller) {
+  int64_t most = std::numeric_limits<int64_t>::max();
+  if (options_.is_crowded && options_.is_crowded())
+    most = options_.crowded_share + *count_of(streams_, *caller.tenant);
+  return count(requests_, caller, most, [] {
+    return retry_later("the service is busy, and this tenant has many requests under way at once");
+  });
 }
 
 std::shared_ptr<void> TenantAdmission::hold_connection(const Caller& caller, Requester requester) {
   if (!caller.tenant || caller.is_operator()) return nullptr;
   auto token = quota_.acquire(*caller.tenant, requester);
   if (!token) throw retry_later("this tenant has too many requests and streams under way at once");
-  return token;
+  if (requester == Requester::visitor) return token;
+  using Held = std::pair<std::shared_ptr<void>, std::shared_ptr<void>>;
+  return std::make_shared<Held>(std::move(token), begin_request(caller));
 }
 
 }  // namespace sandgate::http

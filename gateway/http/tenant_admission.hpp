@@ -11,8 +11,9 @@
 namespace sandgate::http {
 
 // Enforces per-tenant limits: requests_per_second (a token bucket of one second's worth, per
-// replica), concurrent streams, arriving bodies, and a share of all connections. Suspended tenants
-// may only read and delete. Thread-safe; `tenants` must outlive it.
+// replica), concurrent streams, arriving bodies, a share of all connections, and while many wait
+// for the database a number of requests under way. Suspended tenants may only read and delete.
+// Thread-safe; `tenants` must outlive it.
 class TenantAdmission final : public Admission {
  public:
   struct Options {
@@ -20,6 +21,10 @@ class TenantAdmission final : public Admission {
     int64_t max_streams = 1'000;  // per tenant
     int64_t max_bodies = 2'000;  // per tenant, being received
     size_t connections = 4'096;  // of all tenants; ConnectionQuota decides each tenant's share
+    // Whether there may soon be no room for further calls of the database. Then a tenant may have
+    // `crowded_share` requests under way besides its streams.
+    std::function<bool()> is_crowded;
+    int64_t crowded_share = 256;
   };
   using Now = std::function<std::chrono::steady_clock::time_point()>;
 
@@ -43,12 +48,13 @@ class TenantAdmission final : public Admission {
   using Counts = BoundedMap<std::shared_ptr<std::atomic<int64_t>>>;
   // Returns the time until a token is available; zero if one was taken.
   std::chrono::nanoseconds take(Bucket& bucket, int64_t per_second) const;
+  std::shared_ptr<void> begin_request(const Caller& caller);
 
   TenantDirectory& tenants_;
   Options options_;
   Now now_;
   BoundedMap<Bucket> buckets_;
-  Counts streams_, bodies_;
+  Counts streams_, bodies_, requests_;
   ConnectionQuota quota_;
 };
 

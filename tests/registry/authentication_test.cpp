@@ -258,5 +258,39 @@ TEST_F(AuthenticationTest, CountsStreamsWhileTheyLast) {
   EXPECT_TRUE(admission.open_stream(caller));
 }
 
+// So that the others find room there.
+TEST_F(AuthenticationTest, ATenantLetsOthersPassWhileManyWaitForTheDatabase) {
+  bool crowded = false;
+  TenantAdmission admission(here.directory,
+                            {.is_crowded = [&] { return crowded; }, .crowded_share = 2});
+  const Caller caller = here.caller(new_secret());
+  Caller other = caller;
+  other.tenant = TenantId::make();
+  std::vector<std::shared_ptr<void>> held;
+  const auto begins = [&](const Caller& who, Requester requester = Requester::caller) {
+    try {
+      held.push_back(admission.hold_connection(who, requester));
+      return true;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code, ErrorCode::rate_limited);
+      EXPECT_TRUE(error.retry_after);
+      return false;
+    }
+  };
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(begins(caller)) << "nobody waits";
+  crowded = true;
+  EXPECT_FALSE(begins(caller));
+  EXPECT_TRUE(begins(caller, Requester::visitor)) << "who visits a port needs no database";
+  EXPECT_TRUE(begins(other));
+  held.resize(2);
+  EXPECT_FALSE(begins(caller));
+  const auto stream = admission.open_stream(caller);
+  EXPECT_TRUE(begins(caller)) << "one of its requests is a stream";
+  held.resize(1);
+  EXPECT_TRUE(begins(caller));
+  crowded = false;
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(begins(caller));
+}
+
 }  // namespace
 }  // namespace sandgate::http
