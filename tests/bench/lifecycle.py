@@ -1,39 +1,13 @@
 """Create, run `true`, delete: through the API, by bwrap and by runc on the same root file system."""
 import contextlib
-import json
-import os
 import statistics
 import subprocess
-import tempfile
-import time
 
 from burst import burst
 from lean_client import LeanClient
 from measure import interleaved, percentile
+from peers import bwrap, runc
 from server import Server
-
-
-def spawn(argv):
-    null = [(os.POSIX_SPAWN_OPEN, fd, "/dev/null", os.O_RDWR, 0) for fd in (0, 1, 2)]
-    pid = os.posix_spawnp(argv[0], argv, os.environ, file_actions=null)
-    _, status = os.waitpid(pid, 0)
-    if status != 0:
-        raise RuntimeError(f"{argv[0]} failed with status {status}")
-
-
-def bwrap(rootfs):
-    return lambda: spawn(["bwrap", "--unshare-all", "--ro-bind", rootfs, "/", "--proc", "/proc", "--dev", "/dev",
-                          "/bin/true"])
-
-
-def runc(rootfs):
-    bundle = tempfile.mkdtemp(prefix="bench-runc-")
-    subprocess.run(["runc", "spec", "--bundle", bundle], check=True)
-    spec = json.load(open(bundle + "/config.json"))
-    spec["process"].update(terminal=False, args=["/bin/true"])
-    spec["root"] = {"path": rootfs, "readonly": True}
-    json.dump(spec, open(bundle + "/config.json", "w"))
-    return lambda: spawn(["runc", "run", "--bundle", bundle, f"bench-{time.monotonic_ns()}"])
 
 
 def ours(client, profile):
@@ -55,9 +29,9 @@ def bare(context, stack):
 
 def contenders(context, stack):
     actions = {"sandgate": ours(context.lean_client(), "bench"), "bare": ours(bare(context, stack), "bench"),
-               "bwrap": bwrap(context.rootfs)}
+               "bwrap": bwrap(context.rootfs, "/bin/true")}
     try:
-        actions["runc"] = runc(context.rootfs)
+        actions["runc"] = runc(context.rootfs, "/bin/true")
         actions["runc"]()
     except (OSError, RuntimeError, subprocess.CalledProcessError) as failure:
         print(f"runc cannot run here: {failure}")
