@@ -1,6 +1,5 @@
 #include "local/node/kernel_limits.hpp"
 
-#include <fcntl.h>
 #include <sys/sysinfo.h>
 #include <unistd.h>
 
@@ -10,7 +9,7 @@
 #include <optional>
 
 #include "gateway/core/log.hpp"
-#include "local/fd.hpp"
+#include "local/node/sysctl.hpp"
 
 namespace sandgate {
 namespace {
@@ -27,13 +26,6 @@ std::optional<int64_t> number_in(const std::string& path) {
   std::ifstream in(path);
   int64_t value = 0;
   return in >> value ? std::optional(value) : std::nullopt;
-}
-
-// A sysctl file must be written in one call.
-bool write_setting(const std::string& path, const std::string& value) {
-  const Fd file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  const std::string text = value + "\n";
-  return file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size());
 }
 
 int64_t bytes_of_memory() {
@@ -64,8 +56,8 @@ KernelLimit::RaiseResult KernelLimit::raise() const {
   const auto value = number_in(setting_.path);
   if (!value || *value >= setting_.enough) return RaiseResult::was_enough;
   const bool may = setting_.kept_because.empty();
-  return may && write_setting(setting_.path, setting_.most) ? RaiseResult::raised
-                                                            : RaiseResult::refused;
+  return may && write_sysctl(setting_.path, setting_.most) ? RaiseResult::raised
+                                                           : RaiseResult::refused;
 }
 
 ProbeResult KernelLimit::probe() const {
@@ -87,8 +79,7 @@ ProbeResult KernelLimit::probe() const {
 std::vector<KernelLimit> kernel_limits(const std::string& proc) {
   const auto limit = [&proc](std::string name, std::string sysctl, int64_t enough, std::string most,
                              std::string kept_because = "") {
-    std::string path = proc + "/sys/" + sysctl;
-    std::ranges::replace(path.begin() + static_cast<ptrdiff_t>(proc.size()), path.end(), '.', '/');
+    std::string path = sysctl_path(sysctl, proc);
     return KernelLimit({std::move(name), std::move(sysctl), std::move(path), enough,
                         std::move(most), std::move(kept_because)});
   };

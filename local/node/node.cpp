@@ -18,12 +18,10 @@
 #include "local/node/background_runner.hpp"
 #include "local/node/kernel_limits.hpp"
 #include "local/node/listener.hpp"
+#include "local/node/machine_settings.hpp"
 #include "local/node/machine_share.hpp"
-#include "local/node/machine_timestamps.hpp"
 #include "local/node/module_requests.hpp"
-#include "local/node/oom_log.hpp"
 #include "local/node/probe.hpp"
-#include "local/node/seccomp_log.hpp"
 #include "local/node/server.hpp"
 #include "local/node/supervisor.hpp"
 #include "local/node/volatile_directory.hpp"
@@ -129,9 +127,7 @@ int run_node(NodeSettings settings) {
     settings.name = share.name;
     settings.id_base = share.id_base;
     raise_kernel_limits();
-    turn_off_machine_timestamps();
-    reduce_seccomp_log();
-    reduce_oom_log();
+    change_machine_settings();
     const Fd modules = try_refuse_module_requests(settings.id_base, last_id_of(settings));
     const Fd core_dumps = try_refuse_core_dump_sockets(settings.id_base, last_id_of(settings));
     const JournalDirectory journal(sandboxes_dir(settings));

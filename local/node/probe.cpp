@@ -17,11 +17,9 @@
 #include "local/node/egress_listeners.hpp"
 #include "local/node/kernel_limits.hpp"
 #include "local/node/machine_capabilities.hpp"
-#include "local/node/machine_timestamps.hpp"
+#include "local/node/machine_settings.hpp"
 #include "local/node/module_requests.hpp"
 #include "local/node/mount_probe.hpp"
-#include "local/node/oom_log.hpp"
-#include "local/node/seccomp_log.hpp"
 
 namespace sandgate {
 namespace {
@@ -223,9 +221,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_kvm()};
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
   results.push_back(probe_reserved_memory());
-  results.push_back(probe_machine_timestamps());
-  results.push_back(SeccompLog().probe());
-  results.push_back(OomLog().probe());
+  std::ranges::move(probe_machine_settings(), std::back_inserter(results));
   results.push_back(probe_module_requests());
   results.push_back(probe_core_dump_sockets());
   return results;
