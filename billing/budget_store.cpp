@@ -14,6 +14,7 @@
 #include "billing/ledger.hpp"
 #include "billing/price_rows.hpp"
 #include "billing/timezone.hpp"
+#include "gateway/core/notifications.hpp"
 #include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 
@@ -212,7 +213,7 @@ Budget put_in(pqxx::work& tx, Budgets& enforced, const Budget& budget, Counted c
   enforced.renew_tenant(tx, budget.tenant);
   const Budget set = named(lock_budgets(tx, {budget.tenant}, now), budget.name);
   if (trail) trail(tx, before, settings_of(set));
-  tx.exec_params("SELECT pg_notify($1, $2)", kBudgetsChannel, budget.tenant);
+  notify(tx, kBudgetsChannel, budget.tenant);
   return set;
 }
 

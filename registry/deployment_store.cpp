@@ -1,5 +1,6 @@
 #include "registry/deployment_store.hpp"
 
+#include "gateway/core/notifications.hpp"
 #include "registry/quota.hpp"
 #include "registry/setting_addresses.hpp"
 #include "registry/sql.hpp"

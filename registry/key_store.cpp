@@ -1,5 +1,6 @@
 #include "registry/key_store.hpp"
 
+#include "gateway/core/notifications.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/core/time_json.hpp"
 #include "registry/api_secret.hpp"

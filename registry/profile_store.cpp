@@ -1,5 +1,6 @@
 #include "registry/profile_store.hpp"
 
+#include "gateway/core/notifications.hpp"
 #include "registry/profile_rows.hpp"
 #include "registry/quota.hpp"
 #include "registry/sql.hpp"

@@ -23,8 +23,4 @@ std::optional<TenantId> tenant_of(const pqxx::field& field) {
   return TenantId{field.as<std::string>()};
 }
 
-void notify(pqxx::work& tx, const std::string& channel, const std::string& payload) {
-  tx.exec_params("SELECT pg_notify($1, $2)", channel, payload);
-}
-
 }  // namespace sandgate

@@ -27,7 +27,4 @@ std::optional<Time> optional_time_of(const pqxx::field& field);
 Json json_of(const pqxx::field& field);  // null for NULL
 std::optional<TenantId> tenant_of(const pqxx::field& field);
 
-// Sends a NOTIFY to every replica when the transaction commits: something cached has changed.
-void notify(pqxx::work& tx, const std::string& channel, const std::string& payload);
-
 }  // namespace sandgate

@@ -1,5 +1,6 @@
 #include "registry/tenant_store.hpp"
 
+#include "gateway/core/notifications.hpp"
 #include "gateway/core/statement.hpp"
 #include "registry/profile.hpp"
 #include "registry/sql.hpp"

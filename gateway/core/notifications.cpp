@@ -1,7 +1,5 @@
 #include "gateway/core/notifications.hpp"
 
-#include <pqxx/pqxx>
-
 #include "gateway/core/conninfo.hpp"
 #include "gateway/core/log.hpp"
 
@@ -25,6 +23,10 @@ class Receiver : public pqxx::notification_receiver {
 };
 
 }  // namespace
+
+void notify(pqxx::work& tx, const std::string& channel, const std::string& payload) {
+  tx.exec_params("SELECT pg_notify($1, $2)", channel, payload);
+}
 
 Notifications::Notifications(std::string url) : url_(std::move(url)) {}
 

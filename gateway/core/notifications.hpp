@@ -6,10 +6,15 @@
 #include <thread>
 #include <vector>
 
+#include <pqxx/pqxx>
+
 namespace sandgate {
 
+// Notifies every replica when the transaction commits: something cached has changed.
+void notify(pqxx::work& tx, const std::string& channel, const std::string& payload);
+
 // Receives PostgreSQL notifications (LISTEN) on a dedicated connection and thread. Replicas use
-// them for cache invalidation: `SELECT pg_notify(channel, payload)` in a transaction.
+// them for cache invalidation.
 //
 // Callbacks run on that thread: they must be quick and thread-safe. After every connect or
 // reconnect each callback is called once with an empty payload: anything may have changed

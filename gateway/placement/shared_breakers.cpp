@@ -41,7 +41,7 @@ Task<void> SharedBreakers::publish(DeploymentKey deployment, Verdict verdict) {
                    to_rfc3339(verdict.open_until), verdict.cooldown.count(),
                    to_rfc3339(verdict.at));
     tx.exec(kForgetBreakers);
-    tx.exec_params("SELECT pg_notify($1, $2)", kBreakersChannel, key);
+    notify(tx, kBreakersChannel, key);
   };
   const auto outcome = co_await attempt(database_.run(std::move(write)));
   if (const auto* error = std::get_if<Error>(&outcome))

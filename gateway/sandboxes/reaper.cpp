@@ -2,6 +2,7 @@
 
 #include "gateway/core/lasting_trouble.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/notifications.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/end_booking.hpp"
@@ -45,8 +46,7 @@ Task<void> Reaper::request_use_flush(std::vector<SandboxRecord> records) {
   std::vector<SandboxId> ids;
   for (const SandboxRecord& record : records) ids.push_back(record.id);
   auto ask = [ids](pqxx::work& tx) {
-    for (const SandboxId& id : ids)
-      tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kFlushChannel), id.value);
+    for (const SandboxId& id : ids) notify(tx, Activity::kFlushChannel, id.value);
   };
   auto asking = parts_.database.run(std::move(ask));
   co_await std::move(asking);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "gateway/core/log.hpp"
+#include "gateway/core/notifications.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/idleness.hpp"
@@ -48,9 +49,7 @@ Task<size_t> Reaper::pause_due() {
                                       " OR " + idleness::kPausedIdle + ")",
                                   judged_since(), options_.batch, options_.ahead, kLease);
     for (const SandboxRecord& record : taken)
-      if (!is_due(record))
-        tx.exec_params("SELECT pg_notify($1, $2)", std::string(Activity::kFlushChannel),
-                       record.id.value);
+      if (!is_due(record)) notify(tx, Activity::kFlushChannel, record.id.value);
     return taken;
   };
   auto taken = co_await parts_.database.run(std::move(work));

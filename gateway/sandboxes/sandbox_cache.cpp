@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "gateway/core/notifications.hpp"
 #include "gateway/sandboxes/store.hpp"
 
 namespace sandgate {
@@ -193,9 +194,7 @@ void SandboxCache::on_notification(const std::string& payload) {
 Task<void> SandboxCache::run() {
   while (true) {
     // A lost heartbeat makes readers bypass the cache, as intended.
-    co_await attempt(database_.run([](pqxx::work& tx) {
-      tx.exec_params("SELECT pg_notify($1, $2)", kChannel, kBeatPayload);
-    }));
+    co_await attempt(database_.run([](pqxx::work& tx) { notify(tx, kChannel, kBeatPayload); }));
     co_await sleep_for(kBeat);
   }
 }

@@ -62,9 +62,7 @@ Task<void> RunningCalls::cancel_all(SessionId session) {
 }
 
 Task<void> RunningCalls::tell_others(std::string name) {
-  auto tell = [name = std::move(name)](pqxx::work& tx) {
-    tx.exec_params("SELECT pg_notify($1, $2)", kCancelled, name);
-  };
+  auto tell = [name = std::move(name)](pqxx::work& tx) { notify(tx, kCancelled, name); };
   co_await database_.run(std::move(tell));
 }
 
