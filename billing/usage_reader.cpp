@@ -7,7 +7,6 @@ namespace {
 
 constexpr std::chrono::seconds kFresh{1};
 constexpr size_t kMaxRemembered = 10'000;
-constexpr std::chrono::seconds kReadTimeout{30};
 
 }  // namespace
 
@@ -50,14 +49,12 @@ Task<void> UsageReader::book_ends(std::optional<TenantId> tenant) {
 
 Task<UsageReport> UsageReader::read(UsageQuery query) {
   const auto place = acquire_report_slot(query.tenant);
-  auto taking = acquire_connection(query.tenant);
-  const auto turn = co_await std::move(taking);
   auto work = [&meter = meter_, query](pqxx::work& tx) {
     // One snapshot: what is booked during the read would count twice.
     tx.exec("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ");
     return read_usage(tx, query, meter.unbooked(tx, query.tenant));
   };
-  co_return co_await database_.report(kReadTimeout, std::move(work));
+  co_return co_await report(query.tenant, std::move(work));
 }
 
 }  // namespace sandgate

@@ -26,6 +26,14 @@ class UsageReader {
   Task<std::shared_ptr<void>> acquire_connection(std::optional<TenantId> tenant) {
     return quota_.wait_for_connection(tenant ? tenant->value : "");
   }
+  // As Database::report(), holding such a connection.
+  template <class F>
+  auto report(std::optional<TenantId> tenant, F work)
+      -> Task<std::invoke_result_t<F&, pqxx::work&>> {
+    auto taking = acquire_connection(std::move(tenant));
+    const auto turn = co_await std::move(taking);
+    co_return co_await database_.report(kReportTimeout, std::move(work));
+  }
   // Books usage up to now of a tenant, or (empty) of all, for results that are kept, such as
   // invoices. Open sandboxes at most once a second.
   Task<void> refresh(std::optional<TenantId> tenant);
@@ -34,6 +42,8 @@ class UsageReader {
   Task<void> book_ends(std::optional<TenantId> tenant);
 
  private:
+  static constexpr std::chrono::seconds kReportTimeout{30};
+
   // Whether open sandboxes are due to be booked.
   bool due(const std::string& tenant);
   // Open sandboxes are booked up to `since` or later.

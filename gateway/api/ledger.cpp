@@ -9,8 +9,6 @@
 namespace sandgate::api {
 namespace {
 
-constexpr std::chrono::seconds kLedgerTimeout{30};
-
 Json to_json(const LedgerTransfer& transfer) {
   Json entries = Json::array();
   for (const LedgerEntry& entry : transfer.entries)
@@ -77,9 +75,7 @@ Task<http::Response> LedgerHandlers::list(http::Request& request) {
   };
   const auto place = usage_.acquire_report_slot(query.tenant);
   co_await usage_.book_ends(query.tenant);
-  auto taking = usage_.acquire_connection(query.tenant);
-  const auto turn = co_await std::move(taking);
-  const auto transfers = co_await database_.report(kLedgerTimeout, std::move(work));
+  const auto transfers = co_await usage_.report(query.tenant, std::move(work));
   co_return http::Response::json(
       200,
       page_json(
@@ -96,9 +92,7 @@ Task<http::Response> LedgerHandlers::balances(http::Request& request) {
   };
   const auto place = usage_.acquire_report_slot(tenant);
   co_await usage_.book_ends(tenant);
-  auto taking = usage_.acquire_connection(tenant);
-  const auto turn = co_await std::move(taking);
-  auto balances = co_await database_.report(kLedgerTimeout, std::move(work));
+  auto balances = co_await usage_.report(tenant, std::move(work));
   // All balances together are zero, which a client can check only if no page limit cuts them.
   if (!request.query.find("limit")) page.limit = static_cast<int64_t>(balances.size());
   co_return http::Response::json(

@@ -12,7 +12,6 @@ namespace {
 
 constexpr size_t kMaxFields = 8;
 constexpr size_t kRowsPerPage = 2'000;
-constexpr std::chrono::seconds kExportTimeout{30};
 
 std::vector<std::string> split_fields(const std::string& list) {
   if (list.empty())
@@ -78,33 +77,30 @@ Task<void> check_named_tenant(Database& database, std::optional<TenantId> named,
   co_await database.run(std::move(check));
 }
 
-Task<std::vector<UsageRow>> rows_after(Database& database, UsageReader& reader, UsageExport wanted,
+Task<std::vector<UsageRow>> rows_after(UsageReader& reader, UsageExport wanted,
                                        std::optional<UsageRow> last) {
-  auto taking = reader.acquire_connection(wanted.tenant);
-  const auto turn = co_await std::move(taking);
   auto work = [wanted, last](pqxx::work& tx) {
     return read_usage_page(tx, wanted, last, kRowsPerPage);
   };
-  co_return co_await database.report(kExportTimeout, std::move(work));
+  return reader.report(wanted.tenant, std::move(work));
 }
 
-Task<UsageLayout> layout_of(Database& database, UsageReader& reader, UsageExport wanted,
-                            UsageFormat format) {
-  if (format != UsageFormat::csv) co_return UsageLayout{format};
-  auto taking = reader.acquire_connection(wanted.tenant);
-  const auto turn = co_await std::move(taking);
+Task<UsageLayout> layout_of(UsageReader& reader, UsageExport wanted, UsageFormat format) {
+  UsageLayout layout{format};
+  if (format != UsageFormat::csv) co_return layout;
   auto work = [wanted](pqxx::work& tx) { return costs_in_other_currencies(tx, wanted); };
-  co_return UsageLayout{format, co_await database.report(kExportTimeout, std::move(work))};
+  layout.cost_currency = co_await reader.report(wanted.tenant, std::move(work));
+  co_return layout;
 }
 
-Task<void> write_export(Database& database, UsageReader& reader, UsageExport wanted,
-                        UsageLayout layout, std::vector<UsageRow> page, http::BodySink& sink) {
+Task<void> write_export(UsageReader& reader, UsageExport wanted, UsageLayout layout,
+                        std::vector<UsageRow> page, http::BodySink& sink) {
   std::string text = usage_header(layout);
   for (;;) {
     for (const UsageRow& row : page) text += usage_line(layout, row);
     if (!text.empty()) co_await sink.write(std::span<const char>(text.data(), text.size()));
     if (page.size() < kRowsPerPage) co_return;
-    auto reading = rows_after(database, reader, wanted, page.back());
+    auto reading = rows_after(reader, wanted, page.back());
     page = co_await std::move(reading);
     text.clear();
   }
@@ -144,18 +140,18 @@ Task<http::Response> UsageHandlers::export_events(http::Request& request) {
   const Time now = co_await database_.run(&database_now);
   std::tie(wanted.from, wanted.to) = resolve_time_range(range, now);
   // The first page is read before the answer starts, so that an outage is an error status.
-  auto reading = rows_after(database_, reader_, wanted, std::nullopt);
+  auto reading = rows_after(reader_, wanted, std::nullopt);
   auto first = co_await std::move(reading);
-  auto laying_out = layout_of(database_, reader_, wanted, *format);
+  auto laying_out = layout_of(reader_, wanted, *format);
   const UsageLayout layout = co_await std::move(laying_out);
   http::Response response;
   response.content_type = content_type(*format);
   if (*format != UsageFormat::json)
     response.headers.emplace_back("Content-Disposition", "attachment; filename=\"usage.csv\"");
   response.body =
-      http::StreamBody{.produce = [&database = database_, &reader = reader_, wanted, place,
-                                   first = std::move(first), layout](http::BodySink& sink) {
-        return write_export(database, reader, wanted, layout, first, sink);
+      http::StreamBody{.produce = [&reader = reader_, wanted, place, first = std::move(first),
+                                   layout](http::BodySink& sink) {
+        return write_export(reader, wanted, layout, first, sink);
       }};
   co_return response;
 }

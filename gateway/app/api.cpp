@@ -64,7 +64,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
       usage_(foundation.database, accounting.usage),
       budgets_(accounting.budget_rows, accounting.usage),
       exports_(accounting.export_rows),
-      ledger_(foundation.database, accounting.usage),
+      ledger_(accounting.usage),
       invoices_(accounting.invoices, accounting.usage, foundation.config.billing.issuer),
       reconciliations_(foundation.database, accounting.usage, backends.deployments),
       sandboxes_({.lifecycle = sandboxes.lifecycle,

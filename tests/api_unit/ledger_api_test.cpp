@@ -22,7 +22,7 @@ class LedgerApiTest : public test::BillingFixture {
   }
 
   UsageReader usage{*database, meter};
-  LedgerHandlers handlers{*database, usage};
+  LedgerHandlers handlers{usage};
 };
 
 TEST_F(LedgerApiTest, ATransferThatIsNobodysNamesNoTenant) {
