@@ -141,12 +141,9 @@ Task<http::Response> InvoiceHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2, {"tenant"});
   const auto tenant = tenant_parameter(request);
   std::optional<InvoiceCursor> after;
-  if (!page.after.empty()) after = {page.micros_after(0), id_from(page.after[1])};
+  if (const auto seen = page.created_after()) after = {seen->first, id_from(seen->second)};
   const auto invoices = co_await invoices_.list(tenant, after, page.rows_to_fetch());
-  const auto place = [](const Invoice& invoice) {
-    return std::vector{std::to_string(to_micros(invoice.created_at)), invoice.id.value};
-  };
-  co_return http::Response::json(200, page_json(page, invoices, summary, place));
+  co_return http::Response::json(200, page_json(page, invoices, summary, creation_key<Invoice>));
 }
 
 Task<http::Response> InvoiceHandlers::get(http::Request& request) {

@@ -71,10 +71,11 @@ Time PageRequest::time_after(size_t part) const {
   return *time;
 }
 
-Time PageRequest::micros_after(size_t part) const {
-  const int64_t micros = integer_after(part);
+std::optional<std::pair<Time, std::string>> PageRequest::created_after() const {
+  if (after.empty()) return std::nullopt;
+  const int64_t micros = integer_after(0);
   if (micros > kLastMicros) throw bad_cursor();
-  return from_micros(micros);
+  return std::pair(from_micros(micros), after.at(1));
 }
 
 PageRequest read_page(const http::Request& request, size_t parts,

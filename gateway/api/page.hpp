@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <cstdint>
 #include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "gateway/core/json_reader.hpp"
@@ -26,7 +28,9 @@ struct PageRequest {
   // A part of `after` as a number or time. Throws Error(invalid) if the cursor is malformed.
   int64_t integer_after(size_t part) const;
   Time time_after(size_t part) const;
-  Time micros_after(size_t part) const;  // from a text of microseconds
+  // created_at and id of the last row seen of a list with the sort key creation_key(); empty for
+  // the first page. Throws as above.
+  std::optional<std::pair<Time, std::string>> created_after() const;
 };
 
 // Reads ?limit (1..100, default 50) and ?cursor. `parts` is the number of columns of the list's
@@ -41,6 +45,12 @@ PageRequest read_page(const http::Query& query, size_t parts, std::string list);
 
 // Returns an opaque cursor that is safe in URLs, for read_page.
 std::string to_cursor(const std::string& list, const std::vector<std::string>& parts);
+
+// The sort key, of two columns, of a list in order of creation.
+template <class Row>
+std::vector<std::string> creation_key(const Row& row) {
+  return {std::to_string(to_micros(row.created_at)), row.id.value};
+}
 
 // Renders the rows that rows_to_fetch() asked for, at most `limit` of them. `render(row)` returns
 // the item's Json, `key(row)` the row's sort key as texts.

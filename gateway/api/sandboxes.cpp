@@ -59,10 +59,7 @@ sandbox_rows::Filter filter_from(const http::Request& request, const PageRequest
   }
   for (const auto& [name, value] : query.items())
     if (name.starts_with("metadata.")) filter.metadata[name.substr(9)] = *query.find(name);
-  if (!page.after.empty()) {
-    const Time created = page.micros_after(0);
-    filter.after = {created, page.after[1]};
-  }
+  filter.after = page.created_after();
   return filter;
 }
 
@@ -171,11 +168,9 @@ Task<http::Response> SandboxHandlers::list(http::Request& request) {
   filter.ending = parts_.lifecycle.ending(request.tenant());
   auto read = [filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
   const auto records = co_await parts_.database.run(std::move(read));
-  const auto key = [](const SandboxRecord& record) {
-    return std::vector<std::string>{std::to_string(to_micros(record.created_at)), record.id.value};
-  };
   const auto render = [](const SandboxRecord& record) { return to_json(record); };
-  co_return http::Response::json(200, page_json(page, records, render, key));
+  co_return http::Response::json(200,
+                                 page_json(page, records, render, creation_key<SandboxRecord>));
 }
 
 Task<http::Response> SandboxHandlers::get(http::Request& request) {

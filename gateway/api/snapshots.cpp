@@ -85,17 +85,12 @@ Task<http::Response> SnapshotHandlers::create(http::Request& request) {
 
 Task<http::Response> SnapshotHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2);
-  snapshot_rows::Page wanted{.tenant = request.tenant(), .rows = page.rows_to_fetch()};
-  if (!page.after.empty()) {
-    const Time created = page.micros_after(0);
-    wanted.after = {created, page.after[1]};
-  }
+  snapshot_rows::Page wanted{
+      .tenant = request.tenant(), .after = page.created_after(), .rows = page.rows_to_fetch()};
   const auto snapshots = co_await snapshots_.list(std::move(wanted));
-  const auto key = [](const SnapshotRecord& one) {
-    return std::vector<std::string>{std::to_string(to_micros(one.created_at)), one.id.value};
-  };
   const auto render = [](const SnapshotRecord& one) { return to_json(one); };
-  co_return http::Response::json(200, page_json(page, snapshots, render, key));
+  co_return http::Response::json(200,
+                                 page_json(page, snapshots, render, creation_key<SnapshotRecord>));
 }
 
 Task<http::Response> SnapshotHandlers::get(http::Request& request) {

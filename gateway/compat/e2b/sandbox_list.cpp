@@ -82,7 +82,7 @@ ListRequest list_request_from(const http::Request& request) {
   list.filter.profile = request.query.find("template").value_or("");
   list.filter.oldest_first = oldest_first;
   list.filter.created_after = started_after(request.query);
-  if (!page.after.empty()) list.filter.after = {page.micros_after(0), page.after[1]};
+  list.filter.after = page.created_after();
   return list;
 }
 
@@ -104,10 +104,8 @@ http::Response list_answer(const Listed& found, const ListRequest& asked,
   http::Response answer = http::Response::json(200, items);
   if (found.running) answer.headers.emplace_back("X-Total-Running", std::to_string(*found.running));
   if (rows.size() > shown && shown > 0) {
-    const SandboxRecord& last = rows[shown - 1];
     const std::string token =
-        api::to_cursor(list_name(asked.filter.oldest_first),
-                       {std::to_string(to_micros(last.created_at)), last.id.value});
+        api::to_cursor(list_name(asked.filter.oldest_first), api::creation_key(rows[shown - 1]));
     answer.headers.emplace_back("X-Next-Token", token);
   }
   return answer;
