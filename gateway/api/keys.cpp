@@ -75,14 +75,13 @@ Json key_json(const ApiKey& key) { return to_json(key); }
 
 void KeyHandlers::add_routes(http::Routes& routes) {
   using http::Method;
-  const auto add = [&](Method method, const char* pattern, http::BodyMode body,
-                       Task<http::Response> (KeyHandlers::*handler)(http::Request&)) {
+  const auto add = [&](Method method, const char* pattern, http::BodyMode body, auto handler) {
     const bool tells_secret = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = http::Permission::administer_tenant,
                 .body = body,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler = std::bind_front(handler, this),
                 .idempotent_create = tells_secret,
                 .secret_answer = tells_secret});
   };

@@ -28,14 +28,11 @@ class NamedRoutes {
   void add(http::Method method, std::string pattern, Handler handler) {
     const bool reads = method == http::Method::get;
     const bool sends = !reads && method != http::Method::delete_;
-    auto call = [&handlers = handlers_, handler](http::Request& request) {
-      return (handlers.*handler)(request);
-    };
     routes_.add({.method = method,
                  .pattern = std::move(pattern),
                  .permission = reads ? reading_ : changing_,
                  .body = sends ? http::BodyMode::buffered : http::BodyMode::none,
-                 .handler = std::move(call),
+                 .handler = std::bind_front(handler, &handlers_),
                  .max_body_bytes = max_body_bytes_});
   }
 

@@ -38,12 +38,11 @@ OperationsHandlers::OperationsHandlers(OperationsSources sources)
       policy_(dashboard_policy()) {}
 
 void OperationsHandlers::add_routes(http::Routes& routes) {
-  using Answer = Task<http::Response> (OperationsHandlers::*)(http::Request&);
-  const auto add = [&](std::string pattern, Answer answer) {
+  const auto add = [&](std::string pattern, auto answer) {
     routes.add({.method = http::Method::get,
                 .pattern = std::move(pattern),
                 .permission = http::Permission::open,
-                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); }});
+                .handler = std::bind_front(answer, this)});
   };
   add("/healthz", &OperationsHandlers::health);
   add("/readyz", &OperationsHandlers::ready);

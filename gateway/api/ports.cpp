@@ -48,14 +48,13 @@ uint16_t port_param(const http::Request& request) {
 void PortHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
-  const auto add = [&](Method method, const char* pattern, Permission permission,
-                       Task<http::Response> (PortHandlers::*handler)(http::Request&)) {
+  const auto add = [&](Method method, const char* pattern, Permission permission, auto handler) {
     const bool opens = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
                 .body = opens ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler = std::bind_front(handler, this),
                 .idempotent_create = opens,
                 .secret_answer = opens});
   };

@@ -84,14 +84,13 @@ Json metrics_json(const SandboxMetrics& first, const SandboxMetrics& second) {
 void SandboxHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
-  const auto add = [&](Method method, const char* pattern, Permission permission,
-                       Task<http::Response> (SandboxHandlers::*handler)(http::Request&),
+  const auto add = [&](Method method, const char* pattern, Permission permission, auto handler,
                        bool creates = false) {
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
                 .body = method == Method::post ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler = std::bind_front(handler, this),
                 .idempotent_create = creates,
                 .resumable = creates,
                 .location_prefix = creates ? "/v1/sandboxes/" : ""});

@@ -46,15 +46,14 @@ std::optional<Error> outage_of_all(const std::vector<Outcome<SandboxRecord>>& co
 void SnapshotHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
-  const auto add = [&](Method method, const char* pattern, Permission permission,
-                       Task<http::Response> (SnapshotHandlers::*handler)(http::Request&),
+  const auto add = [&](Method method, const char* pattern, Permission permission, auto handler,
                        const char* location_prefix = "") {
     const bool creates = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler = std::bind_front(handler, this),
                 .idempotent_create = creates,
                 .resumable = creates,
                 .location_prefix = location_prefix});

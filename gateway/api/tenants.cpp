@@ -29,12 +29,12 @@ TenantLimits limits_from(const Json& body) {
 void TenantHandlers::add_routes(http::Routes& routes) {
   using http::Method;
   const auto add = [&](Method method, const char* pattern, http::Permission permission,
-                       Task<http::Response> (TenantHandlers::*handler)(http::Request&)) {
+                       auto handler) {
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
                 .body = method == Method::get ? http::BodyMode::none : http::BodyMode::buffered,
-                .handler = [this, handler](http::Request& r) { return (this->*handler)(r); },
+                .handler = std::bind_front(handler, this),
                 .idempotent_create = method == Method::post,
                 .location_prefix = method == Method::post ? "/v1/tenants/" : ""});
   };

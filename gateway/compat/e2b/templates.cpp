@@ -88,14 +88,13 @@ Task<http::Response> Templates::find_alias(http::Request& request) {
 void Templates::add_routes(http::Routes& routes) {
   using http::Method;
   using http::Permission;
-  using Answer = Task<http::Response> (Templates::*)(http::Request&);
-  const auto add = [&](Method method, const char* pattern, Permission permission, Answer answer) {
+  const auto add = [&](Method method, const char* pattern, Permission permission, auto answer) {
     const bool creates = method == Method::post;
     routes.add({.method = method,
                 .pattern = pattern,
                 .permission = permission,
                 .body = creates ? http::BodyMode::buffered : http::BodyMode::none,
-                .handler = [this, answer](http::Request& r) { return (this->*answer)(r); },
+                .handler = std::bind_front(answer, this),
                 .idempotent_create = creates,
                 .resumable = creates});
   };
