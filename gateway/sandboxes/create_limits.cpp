@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 #include "registry/tenant_store.hpp"
 
 namespace sandgate {

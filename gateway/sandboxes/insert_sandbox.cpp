@@ -4,7 +4,7 @@
 #include "billing/sql_array.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {

@@ -6,8 +6,8 @@
 #include "gateway/sandboxes/lifecycle_parts.hpp"
 #include "gateway/sandboxes/lost_sandbox.hpp"
 #include "gateway/sandboxes/refusal_log.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 #include "gateway/sandboxes/speculative_end.hpp"
-#include "gateway/sandboxes/store.hpp"
 #include "gateway/sandboxes/transition_poller.hpp"
 #include "gateway/sandboxes/unpriced_log.hpp"
 

@@ -2,7 +2,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/end_booking.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate {
 

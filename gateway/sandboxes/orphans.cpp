@@ -5,7 +5,7 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate {
 namespace {

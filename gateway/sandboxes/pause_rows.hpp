@@ -1,7 +1,7 @@
 #pragma once
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
-// SQL statements of pausing and resuming; the rules of store.hpp apply.
+// SQL statements of pausing and resuming; the rules of sandbox_rows.hpp apply.
 namespace sandgate::sandbox_rows {
 
 // running -> pausing; `requested` is the state to keep. `waits`: on_expiry is `pause` until the

@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "gateway/core/notifications.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate {
 namespace {

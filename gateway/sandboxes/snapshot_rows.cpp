@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/snapshot_rows.hpp"
 
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate {
 

@@ -1,6 +1,6 @@
 #include "gateway/sandboxes/speculative_end.hpp"
 
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate {
 

@@ -5,7 +5,7 @@
 #include "billing/metered_rows.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 #include "tests/sandboxes/counting_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"

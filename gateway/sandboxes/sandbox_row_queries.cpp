@@ -1,9 +1,10 @@
+// The functions of sandbox_rows.hpp that read.
 #include <ranges>
 
 #include "billing/sql_array.hpp"
 #include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/store.hpp"
+#include "gateway/sandboxes/sandbox_rows.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
