@@ -4,9 +4,13 @@
 
 #include "billing/csv.hpp"
 #include "billing/currency.hpp"
+#include "gateway/core/words.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Words kInvoiceStateWords({Word{InvoiceState::draft, "draft"},
+                                    Word{InvoiceState::issued, "issued"}});
 
 Json to_json(const InvoiceLine& line, const Invoice& invoice) {
   Json json{{"meter", line.meter},
@@ -26,9 +30,7 @@ std::string money_text(const Decimal& amount, const Invoice& invoice) {
   return amount.to_fixed(minor_digits(invoice.currency).value_or(2));
 }
 
-std::string_view to_string(InvoiceState state) {
-  return state == InvoiceState::draft ? "draft" : "issued";
-}
+std::string_view to_string(InvoiceState state) { return kInvoiceStateWords.of(state); }
 
 Decimal Invoice::credited() const {
   Decimal sum;

@@ -3,9 +3,13 @@
 #include "billing/metered_rows.hpp"
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/core/words.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Words kLossReasonWords({Word{LossReason::late_end, "late_end"},
+                                  Word{LossReason::orphan, "orphan"}});
 
 constexpr const char* kInsertLosses = R"sql(
 WITH booked AS (
@@ -28,9 +32,7 @@ ON CONFLICT (deployment, owner, backend_id) DO UPDATE SET ended_at = NULL
 
 }  // namespace
 
-std::string_view to_string(LossReason reason) {
-  return reason == LossReason::late_end ? "late_end" : "orphan";
-}
+std::string_view to_string(LossReason reason) { return kLossReasonWords.of(reason); }
 
 bool is_create_charged(pqxx::work& tx, const MeteredLife& life) {
   return !run_prepared(tx,

@@ -25,8 +25,7 @@ PortDraft port_draft_from(const Json& body) {
   PortDraft draft;
   reader.require("port");
   draft.port = static_cast<uint16_t>(reader.integer("port", 1, 65535).value_or(0));
-  if (reader.word("access", {"token", "public"}) == "public")
-    draft.access = ports::Access::everyone;
+  draft.access = reader.word("access", ports::kAccessWords).value_or(draft.access);
   if (const auto seconds = reader.integer("expires_in_seconds", 1, kLongestLifetimeSeconds))
     draft.lifetime = std::chrono::seconds(*seconds);
   reader.finish_or_throw();
@@ -76,7 +75,7 @@ Json PortHandlers::render(const http::Request& request, const ports::OpenPort& p
   else
     url += ports::port_host(port.sandbox, number, ports::reached_domain(request, settings_.domain));
   return {{"port", port.port},
-          {"access", ports::to_string(port.access)},
+          {"access", ports::kAccessWords.of(port.access)},
           {"url", url + "/"},
           {"token", token},
           {"created_at", to_rfc3339(port.created_at)},

@@ -1,27 +1,17 @@
 #include "gateway/http/method.hpp"
 
-namespace sandgate::http {
+#include "gateway/core/words.hpp"
 
-std::string_view to_string(Method method) {
-  switch (method) {
-    case Method::get:
-      return "GET";
-    case Method::head:
-      return "HEAD";
-    case Method::post:
-      return "POST";
-    case Method::put:
-      return "PUT";
-    case Method::patch:
-      return "PATCH";
-    case Method::delete_:
-      return "DELETE";
-    case Method::options:
-      return "OPTIONS";
-    case Method::other:
-      return "other";
-  }
-  return "GET";
-}
+namespace sandgate::http {
+namespace {
+
+constexpr Words kMethodWords({Word{Method::get, "GET"}, Word{Method::head, "HEAD"},
+                              Word{Method::post, "POST"}, Word{Method::put, "PUT"},
+                              Word{Method::patch, "PATCH"}, Word{Method::delete_, "DELETE"},
+                              Word{Method::options, "OPTIONS"}, Word{Method::other, "other"}});
+
+}  // namespace
+
+std::string_view to_string(Method method) { return kMethodWords.of(method); }
 
 }  // namespace sandgate::http

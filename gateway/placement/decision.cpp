@@ -6,11 +6,17 @@
 #include "billing/budgets.hpp"
 #include "billing/rating.hpp"
 #include "billing/run_cost.hpp"
+#include "gateway/core/words.hpp"
 #include "gateway/placement/filter.hpp"
 #include "gateway/placement/rank.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Words kOutcomeWords({Word{AttemptOutcome::created, "created"},
+                               Word{AttemptOutcome::failed, "failed"},
+                               Word{AttemptOutcome::unknown, "unknown"},
+                               Word{AttemptOutcome::lost_race, "lost_race"}});
 
 // retry_after: until some sandbox has ended, or until a backend answers.
 constexpr std::chrono::seconds kSomeoneEnds{30}, kFirstAnswer{2};
@@ -52,19 +58,7 @@ std::chrono::milliseconds passes_after(const Candidate& one) {
 
 }  // namespace
 
-std::string_view to_string(AttemptOutcome outcome) {
-  switch (outcome) {
-    case AttemptOutcome::created:
-      return "created";
-    case AttemptOutcome::failed:
-      return "failed";
-    case AttemptOutcome::unknown:
-      return "unknown";
-    case AttemptOutcome::lost_race:
-      return "lost_race";
-  }
-  return "unknown";
-}
+std::string_view to_string(AttemptOutcome outcome) { return kOutcomeWords.of(outcome); }
 
 size_t Decision::eligible() const {
   return static_cast<size_t>(std::count_if(candidates.begin(), candidates.end(),

@@ -3,8 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "gateway/core/words.hpp"
+
 namespace sandgate {
 namespace {
+
+constexpr Words kBreakerWords({Word{Breaker::closed, "closed"}, Word{Breaker::open, "open"},
+                               Word{Breaker::half_open, "half_open"}});
 
 constexpr std::chrono::seconds kWindow{60};
 constexpr std::chrono::seconds kFirstCooldown{30}, kLongestCooldown{300};
@@ -28,17 +33,7 @@ std::optional<int64_t> Health::whole_latency_ms() const {
   return std::max<int64_t>(1, std::llround(*latency_p50_ms));
 }
 
-std::string_view to_string(Breaker breaker) {
-  switch (breaker) {
-    case Breaker::closed:
-      return "closed";
-    case Breaker::open:
-      return "open";
-    case Breaker::half_open:
-      return "half_open";
-  }
-  return "closed";
-}
+std::string_view to_string(Breaker breaker) { return kBreakerWords.of(breaker); }
 
 void HealthBoard::on_change(std::function<void(const DeploymentKey&, const Verdict&)> callback) {
   callback_ = std::move(callback);

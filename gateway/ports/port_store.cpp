@@ -16,7 +16,7 @@ OpenPort port_from(const pqxx::row& row) {
   port.sandbox = SandboxId{row[0].as<std::string>()};
   port.tenant = TenantId{row[1].as<std::string>()};
   port.port = static_cast<uint16_t>(row[2].as<int>());
-  port.access = row[3].as<std::string>() == "public" ? Access::everyone : Access::token;
+  port.access = kAccessWords.find(row[3].as<std::string>()).value_or(Access::token);
   port.token_hash = row[4].as<std::string>();
   port.salt = row[5].as<std::string>();
   port.created_at = from_micros(row[6].as<int64_t>());
@@ -62,13 +62,11 @@ OpenPort write_port(pqxx::work& tx, const OpenPort& port,
           expires_at = excluded.expires_at
         RETURNING )sql") + kColumns,
                    port.sandbox.value, static_cast<int>(port.port), port.tenant.value,
-                   std::string(to_string(port.access)), token_hash, port.salt, seconds);
+                   std::string(kAccessWords.of(port.access)), token_hash, port.salt, seconds);
   return port_from(rows[0]);
 }
 
 }  // namespace
-
-std::string_view to_string(Access access) { return access == Access::token ? "token" : "public"; }
 
 PortStore::PortStore(Database& database, Notifications& notifications)
     : database_(database), cache_({}, [this](std::string key) -> Task<std::optional<OpenPort>> {

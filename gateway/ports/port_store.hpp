@@ -8,13 +8,16 @@
 #include "gateway/core/notifications.hpp"
 #include "gateway/core/refreshing_cache.hpp"
 #include "gateway/core/time.hpp"
+#include "gateway/core/words.hpp"
 
 namespace sandgate::ports {
 
 // Port number of the row that opens all ports without a row of their own.
 inline constexpr uint16_t kEveryPort = 0;
 
-enum class Access { token, everyone };  // "token", "public"
+enum class Access { token, everyone };
+inline constexpr Words kAccessWords({Word{Access::token, "token"},
+                                     Word{Access::everyone, "public"}});
 
 // A port of a sandbox that is open to the outside.
 struct OpenPort {
@@ -58,7 +61,5 @@ class PortStore {
   Database& database_;
   RefreshingCache<OpenPort> cache_;
 };
-
-std::string_view to_string(Access access);
 
 }  // namespace sandgate::ports

@@ -9,10 +9,6 @@
 namespace sandgate::sandbox_rows {
 namespace {
 
-EndAction end_action_from(const std::string& text) {
-  return text == "pause" ? EndAction::pause : EndAction::kill;
-}
-
 // Text keeps the microseconds, which a double would lose.
 std::string moment(pqxx::work& tx, Time at) { return tx.quote(to_rfc3339(at)) + "::timestamptz"; }
 
@@ -114,10 +110,10 @@ SandboxRecord from_row(const pqxx::row& row) {
   record.ended_at = fields.maybe_time();
   record.ttl_seconds = fields.number();
   record.max_ttl_seconds = fields.number();
-  record.on_expiry = end_action_from(fields.text());
+  record.on_expiry = kEndActionWords.find(fields.text()).value_or(EndAction::kill);
   record.kill_once_resumed = fields.boolean();
   record.idle_timeout_seconds = fields.number();
-  record.on_idle = end_action_from(fields.text());
+  record.on_idle = kEndActionWords.find(fields.text()).value_or(EndAction::kill);
   record.auto_resume = fields.boolean();
   const auto code = fields.maybe_text(), detail = fields.maybe_text();
   if (code) record.failure = SandboxFailure{*code, detail.value_or("")};

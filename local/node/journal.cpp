@@ -9,6 +9,7 @@
 #include <filesystem>
 
 #include "gateway/core/files.hpp"
+#include "gateway/core/words.hpp"
 #include "local/egress/network_json.hpp"
 #include "local/fd.hpp"
 #include "local/namespaces/step_error.hpp"
@@ -20,22 +21,9 @@ namespace {
 
 constexpr const char* kEntry = "/sandbox.json";
 
-std::string_view to_string(RecordState state) {
-  switch (state) {
-    case RecordState::creating:
-      return "creating";
-    case RecordState::waiting:
-      return "waiting";
-    case RecordState::running:
-      return "running";
-  }
-  return "";
-}
-
-RecordState state_from(const std::string& text) {
-  if (text == "running") return RecordState::running;
-  return text == "waiting" ? RecordState::waiting : RecordState::creating;
-}
+constexpr Words kStateWords({Word{RecordState::creating, "creating"},
+                             Word{RecordState::waiting, "waiting"},
+                             Word{RecordState::running, "running"}});
 
 [[noreturn]] void fail() {
   const bool full = errno == ENOSPC || errno == EDQUOT;
@@ -78,7 +66,7 @@ Json to_json(const JournalRecord& record) {
             {"tenant", record.tenant_id},
             {"image", record.image},
             {"image_digest", record.image_digest},
-            {"state", to_string(record.state)},
+            {"state", kStateWords.of(record.state)},
             {"paused", record.paused},
             {"paused_at_uptime", to_micros(record.paused_at)},
             {"id_base", record.id_base},
@@ -104,7 +92,8 @@ JournalRecord sandbox_record_from(const Json& json) {
   json.at("image").get_to(record.image);
   json.at("image_digest").get_to(record.image_digest);
   if (json.contains("image_config")) record.image_config = image_config_from(json["image_config"]);
-  record.state = state_from(json.at("state").get<std::string>());
+  record.state =
+      kStateWords.find(json.at("state").get<std::string>()).value_or(RecordState::creating);
   record.paused = json.value("paused", false);
   record.paused_at = from_micros(json.value("paused_at_uptime", int64_t{0}));
   json.at("id_base").get_to(record.id_base);

@@ -2,10 +2,15 @@
 
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/network_rule.hpp"
+#include "gateway/core/words.hpp"
 #include "local/egress/network_json.hpp"
 
 namespace sandgate {
 namespace {
+
+constexpr Words kBackendStateWords({Word{BackendState::running, "running"},
+                                    Word{BackendState::paused, "paused"},
+                                    Word{BackendState::gone, "gone"}});
 
 Resources read_resources(ObjectReader& reader) {
   Resources wanted;
@@ -75,10 +80,7 @@ NetworkPolicy valid_network_from(const Json& json) {
 }
 
 Json to_json(const BackendSandbox& sandbox) {
-  Json json{{"id", sandbox.backend_id},
-            {"state", sandbox.state == BackendState::running  ? "running"
-                      : sandbox.state == BackendState::paused ? "paused"
-                                                              : "gone"}};
+  Json json{{"id", sandbox.backend_id}, {"state", kBackendStateWords.of(sandbox.state)}};
   if (sandbox.counted) json["counted"] = to_json(*sandbox.counted);
   if (sandbox.died) json["died"] = true;
   return json;
@@ -88,10 +90,8 @@ BackendSandbox backend_sandbox_from(const Json& json) {
   BackendSandbox sandbox;
   json.at("id").get_to(sandbox.backend_id);
   sandbox.sandbox_id = sandbox.backend_id;
-  const std::string state = json.at("state");
-  sandbox.state = state == "running"  ? BackendState::running
-                  : state == "paused" ? BackendState::paused
-                                      : BackendState::gone;
+  sandbox.state =
+      kBackendStateWords.find(json.at("state").get<std::string>()).value_or(BackendState::gone);
   if (sandbox.state == BackendState::paused) sandbox.kept = Keeps::memory;
   sandbox.region = "local";
   if (json.contains("counted")) sandbox.counted = metrics_from(json["counted"]);
