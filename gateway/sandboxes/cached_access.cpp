@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/cached_access.hpp"
 
 #include "gateway/http/admission.hpp"
-#include "gateway/http/routes.hpp"
+#include "gateway/http/permission.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
 
 namespace sandgate {
