@@ -3,7 +3,6 @@
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/admission.hpp"
 #include "gateway/placement/place.hpp"
 #include "gateway/sandboxes/shadowing.hpp"
 #include "registry/profile_channel.hpp"

@@ -2,7 +2,6 @@
 
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/admission.hpp"
 
 namespace sandgate::api {
 
@@ -22,7 +21,7 @@ Task<http::Response> PausingHandlers::pause(http::Request& request) {
 }
 
 Task<http::Response> PausingHandlers::resume(http::Request& request) {
-  if (request.caller.suspended) throw http::tenant_is_suspended();
+  http::require_not_suspended(request.caller);
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json_or_empty();
   DocumentReader reader(body);

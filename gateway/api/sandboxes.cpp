@@ -7,7 +7,6 @@
 #include "gateway/api/path_id.hpp"
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/state_alignment.hpp"
@@ -139,7 +138,7 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> SandboxHandlers::create_fitted(http::Request& request, FitToProfile fit) {
-  if (request.caller.suspended) throw http::tenant_is_suspended();
+  http::require_not_suspended(request.caller);
   ForwardingPath passed = passed_by(request);
   check_can_forward(passed, parts_.installation->id());
   const auto made = co_await take_up(request);

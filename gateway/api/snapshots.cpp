@@ -5,7 +5,6 @@
 #include "gateway/api/pausing.hpp"
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
 
@@ -16,10 +15,6 @@ constexpr int64_t kMaxCopies = 100;
 
 SnapshotId snapshot_id_of(const http::Request& request) {
   return path_id<SnapshotId>(request, "snapshot");
-}
-
-void check_may_create(const http::Request& request) {
-  if (request.caller.suspended) throw http::tenant_is_suspended();
 }
 
 Json copy_json(const Outcome<SandboxRecord>& copy, const std::string& request_id) {
@@ -68,7 +63,7 @@ void SnapshotHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> SnapshotHandlers::create(http::Request& request) {
-  check_may_create(request);
+  http::require_not_suspended(request.caller);
   const SandboxId sandbox = sandbox_id_of(request);
   const Json body = request.json_or_empty();
   DocumentReader reader(body);
@@ -135,7 +130,7 @@ Task<Json> SnapshotHandlers::copies_of_earlier(const http::Request& request, siz
 }
 
 Task<http::Response> SnapshotHandlers::fork(http::Request& request) {
-  check_may_create(request);
+  http::require_not_suspended(request.caller);
   const SandboxId id = sandbox_id_of(request);
   const Json body = request.json();
   DocumentReader reader(body);

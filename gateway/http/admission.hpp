@@ -36,17 +36,4 @@ class Admission {
   }
 };
 
-// Throws Error(invalid) if an operator names no tenant to act for.
-inline void require_tenant(const Caller& caller) {
-  if (caller.tenant) return;
-  throw Error::invalid("/X-Sandgate-Tenant",
-                       "must name the tenant that an operator acts for "
-                       "(--tenant of the command line)");
-}
-
-// The error for requests that suspension forbids.
-inline Error tenant_is_suspended() {
-  return Error(ErrorCode::forbidden, "this tenant is suspended: it may only read and delete");
-}
-
 }  // namespace sandgate::http

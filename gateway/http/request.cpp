@@ -6,7 +6,6 @@
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/field_text.hpp"
 #include "gateway/core/percent.hpp"
-#include "gateway/http/admission.hpp"
 #include "gateway/http/table_body.hpp"
 #include "gateway/http/target.hpp"
 #include "gateway/http/token.hpp"

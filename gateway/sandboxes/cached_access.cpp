@@ -1,6 +1,5 @@
 #include "gateway/sandboxes/cached_access.hpp"
 
-#include "gateway/http/admission.hpp"
 #include "gateway/http/permission.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
 
@@ -64,7 +63,7 @@ Task<OpenSandbox> CachedAccess::open(const http::Caller& caller, std::string_vie
   const auto parsed = SandboxId::parse(id);
   if (!parsed || (caller.sandbox && caller.sandbox != parsed))
     throw Error::not_found("sandbox", id);
-  if (caller.suspended && verb == Verb::exec) throw http::tenant_is_suspended();
+  if (verb == Verb::exec) http::require_not_suspended(caller);
   const TenantId& tenant = *caller.tenant;
   auto known = lifecycle_.peek(tenant, *parsed);
   if (!known) known = co_await lifecycle_.get(tenant, *parsed);

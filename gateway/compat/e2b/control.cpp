@@ -6,7 +6,6 @@
 #include "gateway/compat/e2b/sandbox_list.hpp"
 #include "gateway/compat/e2b/sandbox_view.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/http/admission.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
 #include "gateway/sandboxes/pause_rows.hpp"
@@ -229,7 +228,7 @@ Task<http::Response> Control::pause(http::Request& request) {
 // The time is set before, so that the resume reserves the money for it. One that does not wait
 // keeps a later end until it runs: it could end in the middle of a slow resume.
 Task<void> Control::wake(const http::Request& request, int64_t seconds) {
-  if (request.caller.suspended) throw http::tenant_is_suspended();
+  http::require_not_suspended(request.caller);
   const SandboxRecord paused = co_await shown(request);
   check_time(paused, seconds);
   co_await extend(request, seconds, /*only_longer=*/!waits_paused(paused));
