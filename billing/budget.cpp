@@ -62,7 +62,7 @@ Budget budget_from(const Json& body, const TenantId& tenant, const std::string& 
   }
   budget.currency = reader.text("currency", {.max = 8}).value_or("");
   if (reader.has("currency") && !minor_digits(budget.currency))
-    reader.problem("currency", "is not a currency that Sandgate accounts in");
+    reader.problem("currency", kUnknownCurrency);
   budget.window = reader.word("window", kWindowWords).value_or(budget.window);
   budget.on_exceeded = reader.word("on_exceeded", kOnExceededWords).value_or(budget.on_exceeded);
   budget.timezone = reader.text("timezone", {.min = 1, .max = 64}).value_or("UTC");

@@ -101,7 +101,7 @@ PriceVersion price_version_from(const Json& body, const std::string& book) {
   version.kind = reader.word("kind", kPriceKindWords).value_or(version.kind);
   version.currency = reader.text("currency", {.max = 8}).value_or("");
   if (reader.has("currency") && !minor_digits(version.currency))
-    reader.problem("currency", "is not a currency that Sandgate accounts in");
+    reader.problem("currency", kUnknownCurrency);
   version.effective_from = read_moment(reader, "effective_from").value_or(Time());
   read_charge_terms(reader, version);
   version.entries = read_entries(reader, reader.problems());

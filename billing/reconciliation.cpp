@@ -135,12 +135,12 @@ VendorReport vendor_report_from(const Json& body) {
   report.deployment = reader.text("deployment", {.min = 1, .max = 64}).value_or("");
   if (const auto text = reader.text("period", {.max = 16})) {
     const auto month = month_from(*text);
-    if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
+    if (!month) reader.problem("period", kMonthRule);
     if (month) std::tie(report.from, report.to) = *month;
   }
   report.currency = reader.text("currency", {.max = 3});
   if (report.currency && !minor_digits(*report.currency))
-    reader.problem("currency", "is not a currency that Sandgate accounts in");
+    reader.problem("currency", kUnknownCurrency);
   if (const Json* lines = reader.array("lines", kMaxLines))
     for (size_t i = 0; i < lines->size(); ++i)
       report.lines.push_back(

@@ -18,8 +18,9 @@ inline constexpr int64_t kMaxDiskGib = int64_t{1} << 20;
 inline constexpr int64_t kMaxProcesses = 1 << 22;
 inline constexpr int64_t kMaxSeconds = int64_t{365} * 24 * 3600;  // of a TTL or an idle timeout
 
-// Names of profiles, channels, providers and deployments: [a-z0-9][a-z0-9._-]{0,62}.
+// Names of profiles, channels, providers and deployments.
 bool is_name(std::string_view text);
+inline constexpr const char* kNameRule = "the name must match [a-z0-9][a-z0-9._-]{0,62}";
 // Names of environment variables and of secrets: [A-Za-z_][A-Za-z0-9_]{0,127}.
 bool is_env_name(std::string_view text);
 // 1 to 512 printable ASCII bytes without spaces.

@@ -31,7 +31,7 @@ Credits credits_from(const Json& body) {
   credits.reason = reader.text("reason", {.min = 1, .max = 500}).value_or("");
   credits.money.currency = reader.text("currency", {.max = 8}).value_or("USD");
   const auto digits = minor_digits(credits.money.currency);
-  if (!digits) reader.problem("currency", "is not a currency that Sandgate accounts in");
+  if (!digits) reader.problem("currency", kUnknownCurrency);
   if (const auto text = reader.text("amount", {.min = 1, .max = 64})) {
     const auto amount = Decimal::parse(*text);
     if (!amount || amount->is_zero() || *amount > Decimal(kMaxCredits))

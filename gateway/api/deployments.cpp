@@ -72,8 +72,7 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
   const Json body = request.json();
   DocumentReader reader(body);
   DeploymentDraft draft{.name = request.param("name"), .tenant = request.caller.tenant};
-  if (!is_name(draft.name))
-    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name)) reader.problems().add("", kNameRule);
   reader.require("provider");
   draft.provider = reader.text("provider", {.min = 1, .max = 63}).value_or("");
   const auto& providers = rules_.providers;

@@ -17,8 +17,7 @@ ExportStore::Draft draft_from(const http::Request& request) {
   const Json body = http::table_in(request);
   DocumentReader reader(body);
   ExportStore::Draft draft{.name = request.param("name")};
-  if (!is_name(draft.name))
-    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name)) reader.problems().add("", kNameRule);
   reader.require("kind");
   draft.kind = reader.text("kind", {.min = 1, .max = 63}).value_or("");
   if (!draft.kind.empty() && !find_export_kind(draft.kind))

@@ -26,11 +26,11 @@ Invoices::Order order_from(const http::Request& request) {
   if (tenant && !id) reader.problem("tenant", "is not a tenant's id");
   order.currency = reader.text("currency", {.max = 8});
   if (order.currency && !minor_digits(*order.currency))
-    reader.problem("currency", "is not a currency that Sandgate accounts in");
+    reader.problem("currency", kUnknownCurrency);
   const TimeRange range = time_range_members(reader);
   if (const auto period = reader.text("period", {.max = 16})) {
     const auto month = month_from(*period);
-    if (!month) reader.problem("period", "must be a month, such as \"2026-10\"");
+    if (!month) reader.problem("period", kMonthRule);
     if (reader.has("from") || reader.has("to"))
       reader.problem("period", "must be given without from and to");
     if (month) std::tie(order.from, order.to) = *month;

@@ -43,7 +43,7 @@ std::pair<Time, Time> span_of_preview(const http::Query& query, Time now) {
     if (asked.from || asked.to)
       throw Error::invalid("/period", "must be given without from and to");
     const auto month = month_from(*period);
-    if (!month) throw Error::invalid("/period", "must be a month, such as \"2026-10\"");
+    if (!month) throw Error::invalid("/period", kMonthRule);
     return *month;
   }
   if (asked.from || asked.to) return resolve_time_range(asked, now);

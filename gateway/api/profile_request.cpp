@@ -40,7 +40,7 @@ std::optional<T> share_from(ObjectReader& parent, const char* name, Problems& pr
 
 Profile profile_from(const http::Request& request, bool of_tenant) {
   const std::string& name = request.param("name");
-  if (!is_name(name)) throw Error::invalid("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(name)) throw Error::invalid("", kNameRule);
   const bool yaml = is_yaml(request);
   if (!yaml) check_is_json(request.body);
   Profile profile =

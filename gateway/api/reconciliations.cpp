@@ -19,8 +19,7 @@ VendorReport report_in(const http::Request& request) {
     return *value;
   };
   const auto currency = request.query.find("currency");
-  if (currency && !minor_digits(*currency))
-    throw Error::invalid("/currency", "is not a currency that Sandgate accounts in");
+  if (currency && !minor_digits(*currency)) throw Error::invalid("/currency", kUnknownCurrency);
   return vendor_report_from_csv(request.body, asked("deployment"), asked("period"), currency);
 }
 

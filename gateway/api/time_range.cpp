@@ -18,7 +18,7 @@ std::optional<Time> time_parameter(const http::Query& query, const std::string& 
   const auto text = query.find(name);
   if (!text) return std::nullopt;
   const auto time = moment_from(with_its_plus(*text));
-  if (!time) throw Error::invalid("/" + name, "must be an RFC 3339 time or a date");
+  if (!time) throw Error::invalid("/" + name, kMomentRule);
   return time;
 }
 

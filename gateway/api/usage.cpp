@@ -42,7 +42,7 @@ UsageQuery query_from(const http::Request& request) {
                    .currency = request.query.find("currency")};
   if (const auto list = request.query.find("group_by")) query.group_by = split_fields(*list);
   if (query.currency && !minor_digits(*query.currency))
-    throw Error::invalid("/currency", "is not a currency that Sandgate accounts in");
+    throw Error::invalid("/currency", kUnknownCurrency);
   return query;
 }
 

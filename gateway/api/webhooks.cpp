@@ -48,8 +48,7 @@ WebhookDraft WebhookHandlers::draft_from(const http::Request& request) const {
   const Json body = request.json();
   DocumentReader reader(body);
   WebhookDraft draft{.name = request.param("name"), .tenant = request.caller.tenant};
-  if (!is_name(draft.name))
-    reader.problems().add("", "the name must match [a-z0-9][a-z0-9._-]{0,62}");
+  if (!is_name(draft.name)) reader.problems().add("", kNameRule);
   reader.require("url");
   draft.url = reader.text("url", kUrl).value_or("");
   const std::string wrong = draft.url.empty() ? "" : webhook_url_problem(draft.url, allow_private_);

@@ -12,7 +12,7 @@ std::optional<Time> moment_from(std::string_view text) {
 std::optional<Time> read_moment(ObjectReader& reader, std::string_view name) {
   const auto text = reader.text(name, {.max = 64});
   const auto time = text ? moment_from(*text) : std::nullopt;
-  if (text && !time) reader.problem(name, "must be an RFC 3339 time or a date");
+  if (text && !time) reader.problem(name, kMomentRule);
   return time;
 }
 

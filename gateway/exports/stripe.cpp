@@ -185,8 +185,7 @@ void validate_stripe(const Json& settings, const ExportSecrets& secrets, Problem
   // The receiver adds up what it gets, whatever currency it was in.
   if (reader.word("value", {"quantity", "charge"}) == "charge") reader.require("currency");
   const auto currency = reader.text("currency", {.max = 8});
-  if (currency && !minor_digits(*currency))
-    reader.problem("currency", "is not a currency that Sandgate accounts in");
+  if (currency && !minor_digits(*currency)) reader.problem("currency", kUnknownCurrency);
   read_base_url(reader, "url");
   reader.boolean("allow_private");
   reader.finish();
