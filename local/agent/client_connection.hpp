@@ -60,15 +60,20 @@ class ClientConnection {
   bool closed_ = false;
 };
 
-// Runs code that validates data from the agent. An Error(invalid) from it is the agent's fault, not
-// the caller's, and becomes Error(unavailable).
+// What is thrown for data from the agent that is not valid: the agent's fault, not the caller's.
+inline Error malformed_answer() {
+  return Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+}
+
+// Runs code that validates data from the agent. An Error(invalid) from it becomes
+// malformed_answer().
 template <class F>
 auto checked(F check) {
   try {
     return check();
   } catch (const Error& error) {
     if (error.code != ErrorCode::invalid) throw;
-    throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    throw malformed_answer();
   }
 }
 
@@ -80,8 +85,7 @@ Task<std::vector<T>> ClientConnection::receive_items(size_t max, T (*made)(const
     auto receiving = receive_piece(room);
     const Json piece = co_await std::move(receiving);
     if (piece.is_null()) co_return items;
-    if (items.size() + piece.size() > max)
-      throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    if (items.size() + piece.size() > max) throw malformed_answer();
     for (const Json& item : piece) items.push_back(made(item));
   }
 }

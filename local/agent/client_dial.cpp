@@ -44,8 +44,7 @@ Task<StreamSocket> ask_socket(std::string path, uint16_t port, bool ipv6) {
   const auto connection =
       co_await ClientConnection::open(std::move(path), "dial", std::move(request));
   StreamSocket socket = co_await connection->receive_descriptor();
-  if (!is_tcp(socket.get()))
-    throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+  if (!is_tcp(socket.get())) throw agent::malformed_answer();
   const bool connected = co_await is_connected(socket);
   if (!connected) throw Error(ErrorCode::unavailable, "nothing listens on this port");
   co_return socket;

@@ -40,7 +40,7 @@ void take_frame(DownloadState& state, const Frame& frame) {
     return;
   }
   if (frame.type != FrameType::bytes || (state.left && *state.left < frame.payload.size()))
-    throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    throw agent::malformed_answer();
   if (state.left) *state.left -= frame.payload.size();
   state.waiting = frame.payload;
 }

@@ -13,8 +13,7 @@ constexpr size_t kMaxChanges = 4096;  // of one frame
 
 std::vector<FileChange> changes_of(const Frame& frame) {
   const Json list = agent::checked([&] { return parse_json(frame.payload); });
-  if (!list.is_array() || list.size() > kMaxChanges)
-    throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+  if (!list.is_array() || list.size() > kMaxChanges) throw agent::malformed_answer();
   std::vector<FileChange> changes;
   for (const Json& item : list) changes.push_back(agent::to_file_change(item));
   return changes;
@@ -24,8 +23,7 @@ Task<std::vector<FileChange>> next_changes(std::shared_ptr<ClientConnection> con
   for (;;) {
     const Frame frame = co_await connection->receive();
     if (frame.type == FrameType::end) co_return std::vector<FileChange>();
-    if (frame.type != FrameType::items)
-      throw Error(ErrorCode::unavailable, "the sandbox's agent sent something malformed");
+    if (frame.type != FrameType::items) throw agent::malformed_answer();
     auto changes = changes_of(frame);
     if (!changes.empty()) co_return changes;
   }
