@@ -3,14 +3,10 @@
 #include "gateway/cli/amount.hpp"
 #include "gateway/cli/pairs.hpp"
 #include "gateway/cli/table.hpp"
+#include "gateway/cli/tenant_reference.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-// `tenant`: an id or a name.
-std::string tenant_path(const Context& context, const std::string& tenant) {
-  return "/v1/tenants/" + percent_encode(context.tenant_id(tenant));
-}
 
 std::string budgets_of(const Context& context, const std::string& tenant) {
   return tenant_path(context, tenant) + "/budgets";
@@ -36,7 +32,7 @@ Table budget_table() {
 void add_budget_list(CLI::App& group, const ContextPtr& context) {
   auto tenant = std::make_shared<std::string>();
   auto* command = group.add_subcommand("list", "List a tenant's budgets and what is left of them");
-  command->add_option("TENANT", *tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, *tenant);
   context->on_operator(*command, [context, tenant] {
     context->show_items(context->client().all(budgets_of(*context, *tenant)),
                         [&](const auto& items) {
@@ -78,7 +74,7 @@ Json BudgetOptions::body() const {
 void add_budget_set(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<BudgetOptions>();
   auto* command = group.add_subcommand("set", "Set a budget; takes effect at once");
-  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, options->tenant);
   command->add_option("NAME", options->name, "The budget")->required();
   add_amount(*command, "--amount", options->amount, "The amount, such as 100.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
@@ -107,7 +103,7 @@ void add_budget_set(CLI::App& group, const ContextPtr& context) {
 void add_budget_remove(CLI::App& group, const ContextPtr& context) {
   auto options = std::make_shared<BudgetOptions>();
   auto* command = group.add_subcommand("remove", "Remove a budget");
-  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, options->tenant);
   command->add_option("NAME", options->name, "The budget")->required();
   context->on_operator(*command, [context, options] {
     context->client().remove(budget_path(*context, *options));
@@ -122,7 +118,7 @@ void add_credits(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("credit", "Add prepaid money");
-  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, options->tenant);
   add_amount(*command, "AMOUNT", options->amount, "The amount, such as 20.00")->required();
   command->add_option("--currency", options->currency, "ISO 4217")->capture_default_str();
   command->add_option("--reason", options->reason, "Kept in the ledger")->required();

@@ -2,6 +2,7 @@
 
 #include "gateway/cli/amount.hpp"
 #include "gateway/cli/table.hpp"
+#include "gateway/cli/tenant_reference.hpp"
 
 namespace sandgate::cli {
 namespace {
@@ -81,7 +82,7 @@ void add_invoice_create(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("create", "Draft an invoice");
-  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, options->tenant);
   command->add_option("--period", options->period, "A month, such as 2026-10");
   command->add_option("--timezone", options->timezone,
                       "Time zone of the month, such as Europe/Berlin; absent: UTC");

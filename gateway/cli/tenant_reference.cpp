@@ -1,9 +1,16 @@
 #include "gateway/cli/tenant_reference.hpp"
 
-#include "gateway/cli/context.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate::cli {
+
+void add_tenant(CLI::App& command, std::string& tenant, const std::string& name) {
+  command.add_option(name, tenant, "The tenant: its id or name")->required();
+}
+
+std::string tenant_path(const Context& context, const std::string& given) {
+  return "/v1/tenants/" + percent_encode(context.tenant_id(given));
+}
 
 std::string tenant_id_of(const Client& client, const std::string& given) {
   if (TenantId::parse(given)) return given;

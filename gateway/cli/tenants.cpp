@@ -3,11 +3,10 @@
 #include <algorithm>
 
 #include "gateway/cli/table.hpp"
+#include "gateway/cli/tenant_reference.hpp"
 
 namespace sandgate::cli {
 namespace {
-
-std::string tenant_path(const std::string& id) { return "/v1/tenants/" + percent_encode(id); }
 
 void add_tenant_create(CLI::App& group, const ContextPtr& context) {
   auto name = std::make_shared<std::string>();
@@ -36,10 +35,10 @@ void add_suspension(CLI::App& group, const ContextPtr& context, const std::strin
                     const std::string& description, bool suspended) {
   auto id = std::make_shared<std::string>();
   auto* command = group.add_subcommand(verb, description);
-  command->add_option("ID", *id, "The tenant: its id or name")->required();
+  add_tenant(*command, *id, "ID");
   context->on_operator(*command, [context, id, suspended] {
     const Reply reply = context->client().call({.method = "PATCH",
-                                                .path = tenant_path(context->tenant_id(*id)),
+                                                .path = tenant_path(*context, *id),
                                                 .json = Json{{"suspended", suspended}}});
     context->show(reply.json(), [&](const Json&) {
       context->say(*id + (suspended ? " is suspended" : " may create and run again"));
@@ -53,13 +52,12 @@ void add_rename(CLI::App& group, const ContextPtr& context) {
   };
   auto options = std::make_shared<Options>();
   auto* command = group.add_subcommand("rename", "Give a tenant another name");
-  command->add_option("ID", options->id, "The tenant: its id or name")->required();
+  add_tenant(*command, options->id, "ID");
   command->add_option("NAME", options->name, "Its new name")->required();
   context->on_operator(*command, [context, options] {
-    const Reply reply =
-        context->client().call({.method = "PATCH",
-                                .path = tenant_path(context->tenant_id(options->id)),
-                                .json = Json{{"name", options->name}}});
+    const Reply reply = context->client().call({.method = "PATCH",
+                                                .path = tenant_path(*context, options->id),
+                                                .json = Json{{"name", options->name}}});
     context->show(reply.json(), [&](const Json& tenant) {
       context->say(options->id + " is called " + cell(tenant, "/name"));
     });
@@ -111,11 +109,11 @@ void add_limit_options(CLI::App& command, const std::shared_ptr<LimitOptions>& o
 void add_limits(CLI::App& app, const ContextPtr& context) {
   auto options = std::make_shared<LimitOptions>();
   auto* command = app.add_subcommand("limits", "Show or set a tenant's limits");
-  command->add_option("TENANT", options->tenant, "The tenant: its id or name")->required();
+  add_tenant(*command, options->tenant);
   add_limit_options(*command, options);
   context->on_operator(*command, [context, options] {
     const Client client = context->client();
-    const std::string path = tenant_path(context->tenant_id(options->tenant));
+    const std::string path = tenant_path(*context, options->tenant);
     Json limits = client.get(path).value("limits", Json::object());
     // PUT replaces all limits, so the ones not given keep their current value.
     if (const Json wanted = options->wanted(); !wanted.empty()) {
