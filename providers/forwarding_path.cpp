@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "gateway/core/error.hpp"
 
 namespace sandgate {
@@ -17,11 +19,7 @@ bool is_installation(std::string_view text) {
 
 }  // namespace
 
-std::string via_of(const ForwardingPath& path) {
-  std::string text;
-  for (const std::string& one : path) text += (text.empty() ? "" : kComma.data()) + one;
-  return text;
-}
+std::string via_of(const ForwardingPath& path) { return boost::algorithm::join(path, kComma); }
 
 ForwardingPath forwarding_path_from(std::string_view header) {
   ForwardingPath path;

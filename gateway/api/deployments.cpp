@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/core/document_reader.hpp"
@@ -20,12 +22,6 @@ Json visible_json(const http::Caller& caller, const DeploymentRow& row) {
   body.erase("settings");
   body.erase("credential_names");
   return body;
-}
-
-std::string provider_list(const std::vector<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
 }
 
 std::optional<Credentials> read_credentials(ObjectReader& reader) {
@@ -78,8 +74,8 @@ DeploymentDraft DeploymentHandlers::draft_from(const http::Request& request) con
   const auto& providers = rules_.providers;
   if (!draft.provider.empty() &&
       std::find(providers.begin(), providers.end(), draft.provider) == providers.end())
-    reader.problem("provider",
-                   "is not a provider of this gateway; these are: " + provider_list(providers));
+    reader.problem("provider", "is not a provider of this gateway; these are: " +
+                                   boost::algorithm::join(providers, ", "));
   draft.settings = read_settings(reader);
   draft.credentials = read_credentials(reader);
   draft.enabled = reader.boolean("enabled").value_or(true);

@@ -1,5 +1,7 @@
 #include "gateway/cli/tenant_reference.hpp"
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "gateway/core/ids.hpp"
 
 namespace sandgate::cli {
@@ -21,10 +23,9 @@ std::string tenant_id_of(const Client& client, const std::string& given) {
   if (ids.empty())
     throw Error(ErrorCode::not_found, "no tenant has the id or the name '" + given +
                                           "': `sandgate tenants list` shows them");
-  std::string all;
-  for (const std::string& id : ids) all += (all.empty() ? "" : ", ") + id;
-  throw Error(ErrorCode::invalid,
-              "several tenants are called '" + given + "': give an id, which is one of " + all);
+  throw Error(ErrorCode::invalid, "several tenants are called '" + given +
+                                      "': give an id, which is one of " +
+                                      boost::algorithm::join(ids, ", "));
 }
 
 }  // namespace sandgate::cli

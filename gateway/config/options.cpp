@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include <boost/algorithm/string/join.hpp>
+
 namespace sandgate {
 namespace {
 
@@ -33,10 +35,8 @@ Option word(std::string path, std::vector<std::string> allowed,
             std::function<std::string&(Config&)> field) {
   return {std::move(path),
           [field, allowed](Config& config, const std::string& value) -> std::string {
-            std::string list;
-            for (const auto& option : allowed) list += (list.empty() ? "" : ", ") + option;
             if (std::find(allowed.begin(), allowed.end(), value) == allowed.end())
-              return "must be one of: " + list;
+              return "must be one of: " + boost::algorithm::join(allowed, ", ");
             field(config) = value;
             return "";
           },

@@ -8,6 +8,8 @@
 #include <limits>
 #include <optional>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "gateway/core/log.hpp"
 #include "local/node/sysctl.hpp"
 
@@ -42,12 +44,6 @@ std::string why_kept(const std::string& kernel_options, const std::string& uncou
       return "cgroup.memory=" + uncounted;
   }
   return "";
-}
-
-std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : " ") + name;
-  return all;
 }
 
 }  // namespace
@@ -113,10 +109,11 @@ void raise_kernel_limits() {
     if (result == KernelLimit::RaiseResult::refused) refused.push_back(limit.sysctl());
   }
   if (!raised.empty())
-    log::info("limits of the machine raised for its sandboxes", {{"settings", joined(raised)}});
+    log::info("limits of the machine raised for its sandboxes",
+              {{"settings", boost::algorithm::join(raised, " ")}});
   if (!refused.empty())
     log::warn("limits of the machine are low, and this node may not raise them",
-              {{"settings", joined(refused)}, {"see", "sandgate doctor"}});
+              {{"settings", boost::algorithm::join(refused, " ")}, {"see", "sandgate doctor"}});
 }
 
 std::vector<ProbeResult> probe_kernel_limits() {

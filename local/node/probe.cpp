@@ -10,6 +10,8 @@
 #include <algorithm>
 #include <fstream>
 
+#include <boost/algorithm/string/join.hpp>
+
 #include "local/image/store.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "local/node/core_dump_sockets.hpp"
@@ -166,9 +168,7 @@ ProbeResult probe_images(const NodeSettings& settings) {
     const std::string count = std::to_string(found) + " in " + directory;
     if (found == 0 && broken.empty()) return {"images", false, false, count, make_one};
     if (broken.empty()) return {"images", true, false, count, ""};
-    std::string names;
-    for (const std::string& name : broken) names += (names.empty() ? "" : ", ") + name;
-    return {"images", false, false, count + "; broken: " + names,
+    return {"images", false, false, count + "; broken: " + boost::algorithm::join(broken, ", "),
             "sandgate image remove " + broken.front() + ", and make it again"};
   } catch (const std::exception& failed) {
     return {"images", false, false, failed.what(), "look at " + directory};
