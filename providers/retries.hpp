@@ -7,6 +7,7 @@
 #include "gateway/core/async.hpp"
 #include "gateway/core/error.hpp"
 #include "providers/backoff.hpp"
+#include "providers/sandbox.hpp"
 
 namespace sandgate {
 
@@ -73,7 +74,7 @@ Task<int> wait_for_status(Ask ask, std::chrono::milliseconds timeout = {}) {
     else
       retries.succeeded();
     if (timeout.count() > 0 && std::chrono::steady_clock::now() > limit)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+      throw disconnected_without_exit();
     co_await pause.wait();
   }
 }

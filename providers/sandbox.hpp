@@ -199,6 +199,10 @@ class ProcessStream {
 inline Error ended_without_exit() {
   return Error(ErrorCode::unavailable, "the output ended before the process did");
 }
+// What a ProcessStream throws if its connection to the backend ends before a ProcessExit.
+inline Error disconnected_without_exit() {
+  return Error(ErrorCode::unavailable, "the connection ended before the process did");
+}
 
 enum class ProcessState { running, exited };
 

@@ -48,8 +48,7 @@ Task<std::optional<ProcessEvent>> E2bProcess::next() {
   if (has_exited()) co_return std::nullopt;
   for (;;) {
     const auto message = co_await messages_->next();
-    if (!message)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!message) throw disconnected_without_exit();
     auto event = e2b::to_event(*message);
     if (event.kind == e2b::StartEvent::output && !event.bytes.empty())
       co_return output(event.channel, std::move(event.bytes));

@@ -68,8 +68,7 @@ Task<std::optional<ProcessEvent>> KubernetesProcess::next() {
   if (has_exited()) co_return std::nullopt;
   for (;;) {
     auto message = co_await socket_->read();
-    if (!message)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!message) throw disconnected_without_exit();
     std::string& bytes = message->bytes;
     if (bytes.size() < 2) continue;  // every channel starts with an empty message
     const char channel = bytes.front();

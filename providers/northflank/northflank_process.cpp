@@ -40,8 +40,7 @@ Task<std::optional<ProcessEvent>> NorthflankProcess::next() {
   if (has_exited()) co_return std::nullopt;
   for (;;) {
     const auto message = co_await socket_->read();
-    if (!message)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!message) throw disconnected_without_exit();
     auto frame = northflank::to_frame(message->bytes);
     if (frame.kind == northflank::Frame::output && !frame.bytes.empty())
       co_return output(frame.channel, std::move(frame.bytes));

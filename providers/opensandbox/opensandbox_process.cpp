@@ -117,8 +117,7 @@ Task<std::optional<ProcessEvent>> OpenSandboxProcess::next() {
     const bool ended = out_mark_.seen() && (command_.pty || err_mark_.seen());
     if (ended) co_return exit(out_mark_.status());
     auto message = co_await socket_->read();
-    if (!message)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!message) throw disconnected_without_exit();
     auto event = event_of(std::move(*message));
     if (event) co_return event;
   }

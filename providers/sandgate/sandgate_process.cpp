@@ -26,7 +26,7 @@ Task<std::optional<ProcessEvent>> SandgateProcess::next() {
   }
   for (;;) {
     const auto event = co_await events_->next();
-    if (!event) throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!event) throw disconnected_without_exit();
     auto translated = wire::to_process_event(*event);
     if (!translated) continue;
     exited_ = std::holds_alternative<ProcessExit>(*translated);

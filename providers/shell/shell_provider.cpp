@@ -190,8 +190,7 @@ Task<int> ShellProvider::stored_status(std::string id, std::string name) {
   const LineResult ran = co_await run(std::move(id), line);
   int status = -1;
   std::from_chars(ran.output.data(), ran.output.data() + ran.output.size(), status);
-  if (ran.status != 0 || status < 0 || status > 255)
-    throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+  if (ran.status != 0 || status < 0 || status > 255) throw disconnected_without_exit();
   co_return status;
 }
 

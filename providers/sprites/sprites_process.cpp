@@ -50,8 +50,7 @@ Task<std::optional<ProcessEvent>> SpritesProcess::next() {
       co_return output(event.channel, std::move(event.bytes));
     if (event.kind == sprites::Event::ended) co_return exit(event.status);
   }
-  if (!command_.pty)
-    throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+  if (!command_.pty) throw disconnected_without_exit();
   const int status = co_await sprites_->stored_status(sandbox_, name_);
   co_return exit(status);
 }

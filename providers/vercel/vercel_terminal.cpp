@@ -31,8 +31,7 @@ Task<std::optional<ProcessEvent>> VercelTerminal::next() {
   if (has_exited()) co_return std::nullopt;
   for (;;) {
     auto message = co_await socket_->read();
-    if (!message)
-      throw Error(ErrorCode::unavailable, "the connection ended before the process did");
+    if (!message) throw disconnected_without_exit();
     if (!message->text) {
       if (message->bytes.empty()) continue;
       co_return output(Channel::stdout_, std::move(message->bytes));
