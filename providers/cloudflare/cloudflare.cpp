@@ -151,7 +151,7 @@ Task<void> CloudflareProvider::upload(std::string id, std::string path, ByteSour
     const std::string line =
         "f=/" + name + "; cat \"$f\"" + to + shell::quote(path) + "; s=$?; rm -f \"$f\"; exit $s";
     const LineResult ran = co_await run(id, line);
-    if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+    check_written(ran);
     if (filled < piece.size()) co_return;
   }
 }

@@ -99,7 +99,7 @@ Task<void> ModalProvider::upload(std::string id, std::string path, ByteSource& b
     sent += filled;
   }
   const LineResult ran = co_await read_to_end(*process);
-  if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+  check_written(ran);
 }
 
 }  // namespace sandgate

@@ -147,4 +147,8 @@ ProcessExit exit_of(int status, const Command& command, std::chrono::millisecond
   return exit;
 }
 
+Error unexpected_output() {
+  return Error(ErrorCode::unavailable, "the sandbox printed something else");
+}
+
 }  // namespace sandgate::shell

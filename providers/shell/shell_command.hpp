@@ -3,6 +3,7 @@
 #include <string_view>
 #include <vector>
 
+#include "gateway/core/error.hpp"
 #include "providers/sandbox.hpp"
 
 // Shell text that gives a command what Command promises where the backend does not: a process
@@ -38,5 +39,8 @@ std::string resize_line(const std::string& process_id, PtySize size);
 // Interprets the shell's exit status as a vendor tells it: a negative one means that a signal ended
 // the supervisor, and more than eight bits are none.
 ProcessExit exit_of(int status, const Command& command, std::chrono::milliseconds duration);
+
+// What is thrown for what a line printed if that is not what it prints.
+Error unexpected_output();
 
 }  // namespace sandgate::shell

@@ -43,8 +43,6 @@ Error error_of_end(int status) {
   }
 }
 
-Error no_output() { return Error(ErrorCode::unavailable, "the sandbox printed something else"); }
-
 FileType type_of(unsigned mode) {
   if (S_ISREG(mode)) return FileType::file;
   if (S_ISDIR(mode)) return FileType::directory;
@@ -53,7 +51,7 @@ FileType type_of(unsigned mode) {
 
 std::string_view take_until_end(std::string_view& text) {
   const size_t end = text.find(kEnd);
-  if (end == std::string_view::npos) throw no_output();
+  if (end == std::string_view::npos) throw unexpected_output();
   const std::string_view part = text.substr(0, end);
   text.remove_prefix(end + kEnd.size());
   return part;
@@ -67,7 +65,7 @@ FileEntry take_entry(std::string_view& text) {
   const std::string head(text.substr(0, std::min<size_t>(line, 100)));
   if (line == std::string_view::npos ||
       std::sscanf(head.c_str(), "%x %llu %lld", &mode, &size, &seconds) != 3)
-    throw no_output();
+    throw unexpected_output();
   text.remove_prefix(line + 1);
   FileEntry entry;
   entry.path = take_until_end(text);
@@ -139,7 +137,7 @@ std::vector<FileEntry> read_entries(const std::string& output) {
     if (!std::isspace(static_cast<unsigned char>(c))) packed += c;
   const auto bytes = base64_decode(packed);
   const size_t end = bytes ? bytes->rfind('=') : std::string::npos;
-  if (end == std::string::npos) throw no_output();
+  if (end == std::string::npos) throw unexpected_output();
   const int status = std::atoi(bytes->c_str() + end + 1);
   if (status != done) throw error_of_end(status);
   std::string_view text = std::string_view(*bytes).substr(0, end);
@@ -151,7 +149,7 @@ std::vector<FileEntry> read_entries(const std::string& output) {
 Task<FileEntry> ShellFiles::one(std::string line) {
   const std::string output = co_await run_(std::move(line));
   auto entries = read_entries(output);
-  if (entries.size() != 1) throw no_output();
+  if (entries.size() != 1) throw unexpected_output();
   co_return std::move(entries.front());
 }
 

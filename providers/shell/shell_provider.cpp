@@ -36,7 +36,7 @@ class ShellFileBytes : public ByteSource {
                              " | base64 | tr -d '\\n'";
     const ShellProvider::LineResult ran = co_await owner_->run(id_, line);
     auto bytes = base64_decode(std::string_view(ran.output).substr(0, ran.output.find('\n')));
-    if (!bytes) throw Error(ErrorCode::unavailable, "the sandbox printed something else");
+    if (!bytes) throw shell::unexpected_output();
     piece_ = std::move(*bytes);
     taken_ = 0;
     offset_ += piece_.size();
@@ -93,14 +93,17 @@ Task<ShellProvider::LineResult> ShellProvider::read_to_end(ProcessStream& proces
   }
 }
 
+void ShellProvider::check_written(const LineResult& ran) {
+  if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+}
+
 Task<void> ShellProvider::feed_to_end(ProcessStream& process, ByteSource& file) {
   using namespace asio::experimental::awaitable_operators;
   Settled<LineResult> settled;
   auto race = settle(read_to_end(process), settled) || failure_of_feeding(process, file);
   auto winner = co_await std::move(race);
   if (winner.index() == 1) std::rethrow_exception(std::get<1>(winner));
-  const LineResult ran = settled.take();
-  if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+  check_written(settled.take());
 }
 
 shell::ShellFiles ShellProvider::files(const std::string& id) {
@@ -154,7 +157,7 @@ Task<void> ShellProvider::upload(std::string id, std::string path, ByteSource& b
                              base64_encode(std::string_view(piece).substr(0, filled)) +
                              " | base64 -d" + to + shell::quote(path);
     const LineResult ran = co_await run(id, line);
-    if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+    check_written(ran);
     if (filled < piece.size()) co_return;
   }
 }

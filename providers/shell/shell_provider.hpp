@@ -54,6 +54,9 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   virtual Task<std::unique_ptr<ByteSource>> download(std::string id, std::string path);
   virtual Task<void> upload(std::string id, std::string path, ByteSource& bytes);
 
+  // Throws Error(invalid) if what was to write a file failed.
+  static void check_written(const LineResult& ran);
+
   // Awaits the line that sets up a sandbox whose create was accepted. If the line does not end with
   // status 0, kills the sandbox and throws what create() has to throw (see abort_create()): the
   // line's own error, or Error(no_capacity) with the message `refusal`, a literal.

@@ -47,8 +47,6 @@ std::string folder_of(const std::string& process_id) {
   return "d=${TMPDIR:-/tmp}/.sandgate/" + quote(process_id) + ".d";
 }
 
-Error no_fetch() { return Error(ErrorCode::unavailable, "the sandbox printed something else"); }
-
 }  // namespace
 
 std::string spool_line(const Command& command) {
@@ -68,19 +66,20 @@ Fetched read_fetched(const std::string& printed) {
   std::string_view rest = printed;
   for (auto& line : lines) {
     const size_t end = rest.find('\n');
-    if (end == std::string_view::npos) throw no_fetch();
+    if (end == std::string_view::npos) throw unexpected_output();
     line = rest.substr(0, end);
     rest.remove_prefix(end + 1);
   }
   auto out = base64_decode(lines[0]), err = base64_decode(lines[1]);
-  if (!out || !err || out->size() > kSpoolPiece || err->size() > kSpoolPiece) throw no_fetch();
+  if (!out || !err || out->size() > kSpoolPiece || err->size() > kSpoolPiece)
+    throw unexpected_output();
   Fetched fetched{.out = std::move(*out), .err = std::move(*err)};
   fetched.known = lines[2] != "gone";
   if (!fetched.known || lines[2] == "more") return fetched;
   int status = 0;
   const auto [end, failure] =
       std::from_chars(lines[2].data(), lines[2].data() + lines[2].size(), status);
-  if (failure != std::errc() || end != lines[2].data() + lines[2].size()) throw no_fetch();
+  if (failure != std::errc() || end != lines[2].data() + lines[2].size()) throw unexpected_output();
   fetched.status = status;
   return fetched;
 }

@@ -99,7 +99,7 @@ Task<void> VercelProvider::upload(std::string id, std::string path, ByteSource& 
     const std::string line = "f=" + shell::quote(session.cwd + "/" + name) + "; cat \"$f\"" + to +
                              shell::quote(path) + "; s=$?; rm -f \"$f\"; exit $s";
     const LineResult ran = co_await run(id, line);
-    if (ran.status != 0) throw Error(ErrorCode::invalid, "the sandbox refused the file");
+    check_written(ran);
     if (filled < piece.size()) co_return;
   }
 }
