@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "providers/transport/event_stream.hpp"
+#include "gateway/core/async.hpp"
 
 namespace sandgate {
 
@@ -34,9 +34,6 @@ class MergedStreams {
 
   std::shared_ptr<Shared> shared_;
 };
-
-// Merged server-sent events.
-using MergedEvents = MergedStreams<EventReader>;
 
 template <class Reader>
 struct MergedStreams<Reader>::Shared {
@@ -109,7 +106,5 @@ Task<std::optional<typename MergedStreams<Reader>::Item>> MergedStreams<Reader>:
   }
   co_return std::nullopt;
 }
-
-extern template class MergedStreams<EventReader>;
 
 }  // namespace sandgate

@@ -2,10 +2,13 @@
 
 #include <gtest/gtest.h>
 
+#include "providers/transport/event_stream.hpp"
 #include "tests/support/live_loop.hpp"
 
 namespace sandgate {
 namespace {
+
+using MergedEvents = MergedStreams<EventReader>;
 
 // Never ends and never says anything; knows when nobody waits for it any more.
 class SilentBytes : public ByteSource {

@@ -1,7 +1,0 @@
-#include "providers/transport/merged_streams.hpp"
-
-namespace sandgate {
-
-template class MergedStreams<EventReader>;
-
-}  // namespace sandgate
