@@ -1,6 +1,7 @@
 #pragma once
 #include <unistd.h>
 
+#include <string>
 #include <utility>
 
 namespace sandgate {
@@ -28,5 +29,8 @@ class Fd {
  private:
   int fd_ = -1;
 };
+
+// Leads to what the descriptor is of, wherever its own path leads by now. Needs procfs.
+inline std::string fd_path(const Fd& fd) { return "/proc/self/fd/" + std::to_string(fd.get()); }
 
 }  // namespace sandgate

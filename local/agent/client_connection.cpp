@@ -62,7 +62,7 @@ struct Dial {
     const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
     directory = Fd(::open(parent.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
     const std::string name = path.substr(slash == std::string::npos ? 0 : slash + 1);
-    const std::string reached = "/proc/self/fd/" + std::to_string(directory.get()) + "/" + name;
+    const std::string reached = fd_path(directory) + "/" + name;
     if (!directory || reached.size() > kMaxSocketPath)
       throw agent_missing("the sandbox's agent is not there");
     endpoint = Endpoint(reached);

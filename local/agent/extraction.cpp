@@ -61,7 +61,7 @@ void set_mode(const Fd& directory, mode_t mode) {
   if (readable)
     (void)!::fchmod(readable.get(), mode);
   else
-    (void)!::chmod(("/proc/self/fd/" + std::to_string(directory.get())).c_str(), mode);
+    (void)!::chmod(fd_path(directory).c_str(), mode);
 }
 
 }  // namespace

@@ -20,13 +20,11 @@ constexpr std::string_view kPrefix = ".sandgate-";
 constexpr size_t kDigits = 16;
 constexpr std::string_view kReplacing = "-replacing";
 
-std::string link_to(const Fd& file) { return "/proc/self/fd/" + std::to_string(file.get()); }
-
 // Empty where the file could not be given a name later: not every file system has O_TMPFILE, and
 // linkat() by descriptor alone takes a capability that the worker does not have.
 Fd open_nameless(int directory) {
   Fd file(open_safely(directory, ".", O_WRONLY | O_TMPFILE, 0600));
-  if (file && ::access(link_to(file).c_str(), F_OK) != 0) file.reset();
+  if (file && ::access(fd_path(file).c_str(), F_OK) != 0) file.reset();
   return file;
 }
 
@@ -119,7 +117,7 @@ void PendingFile::give_name() {
   std::string name = pending_name(replaces);
   const int outcome =
       temporary_.empty()
-          ? ::linkat(AT_FDCWD, link_to(file_).c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW)
+          ? ::linkat(AT_FDCWD, fd_path(file_).c_str(), directory, name.c_str(), AT_SYMLINK_FOLLOW)
           : ::renameat(directory, temporary_.c_str(), directory, name.c_str());
   if (outcome != 0) throw path_error(path_);
   temporary_ = std::move(name);

@@ -23,11 +23,6 @@ bool is_below(const std::string& path, const std::string& directory) {
          path.starts_with(directory.ends_with('/') ? directory : directory + "/");
 }
 
-// Names a directory by its descriptor, because its path may lead elsewhere by now.
-std::string reached(const Fd& directory) {
-  return "/proc/self/fd/" + std::to_string(directory.get());
-}
-
 }  // namespace
 
 WatchTree::WatchTree(std::string root, bool recursive)
@@ -52,7 +47,7 @@ int WatchTree::watch(const std::string& path) {
   const int follow = path == root_ ? 0 : O_NOFOLLOW;
   const Fd directory(open_safely(AT_FDCWD, path.c_str(), O_RDONLY | O_DIRECTORY | follow));
   if (!directory) return -1;
-  const int id = ::inotify_add_watch(queue_.get(), reached(directory).c_str(), kEvents);
+  const int id = ::inotify_add_watch(queue_.get(), fd_path(directory).c_str(), kEvents);
   if (id < 0) {
     full_ = errno == ENOSPC;
     return -1;

@@ -22,7 +22,7 @@ Fd open_parent(const std::string& directory) {
 }
 
 sockaddr_un address_below(const Fd& parent, const std::string& name) {
-  const std::string path = "/proc/self/fd/" + std::to_string(parent.get()) + "/" + name;
+  const std::string path = fd_path(parent) + "/" + name;
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   if (path.size() >= sizeof address.sun_path) throw StepError("socket name", ENAMETOOLONG);
