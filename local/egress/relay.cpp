@@ -1,5 +1,7 @@
 #include "local/egress/relay.hpp"
 
+#include <linux/sockios.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 namespace sandgate::egress {
@@ -8,6 +10,7 @@ namespace {
 constexpr std::chrono::seconds kRelayTimeout{600};
 constexpr size_t kPiece = 256 * 1024;
 constexpr int kPiecesInARow = 16;
+constexpr std::chrono::milliseconds kFirstLook{10}, kRarestLook{1000};
 
 // Shared by all connections: its content is never needed across a suspension.
 std::array<char, kPiece> piece;
@@ -42,35 +45,67 @@ bool discard_received(Socket& from, size_t bytes) {
   return true;
 }
 
+// A side that was found reset by sending to it tells those who read from it only that it has ended.
+struct Side {
+  Socket& socket;
+  bool reset = false;
+
+  void reset_on_close(bool resets) {
+    boost::system::error_code ignored;
+    socket.set_option(asio::socket_base::linger(resets, 0), ignored);
+  }
+};
+
+// At the end of a direction: its receiver is told how it ended. A reset waits until what was sent
+// before it has arrived.
+Task<void> pass_end(std::shared_ptr<Connection> connection, Socket& to, bool in_order) {
+  if (in_order) {
+    boost::system::error_code ignored;
+    to.shutdown(Socket::shutdown_send, ignored);
+    co_return;
+  }
+  auto pause = kFirstLook;
+  for (int left = 0; ioctl(to.native_handle(), SIOCOUTQ, &left) == 0 && left > 0;) {
+    co_await sleep_for(pause);
+    pause = std::min(pause * 2, kRarestLook);
+  }
+  connection->close();
+}
+
 // Bytes that the receiver does not accept stay in the sender's socket, whose window then closes.
-// So stalled connections use none of this process's memory.
-Task<void> relay_direction(std::shared_ptr<Connection> connection, Socket& from, Socket& to) {
+// So stalled connections use none of this process's memory. What is still to be read of a receiver
+// that has been reset is for the other direction.
+Task<void> relay_direction(std::shared_ptr<Connection> connection, Side& from, Side& to) {
   constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
   for (int in_a_row = 0;;) {
-    const ssize_t got = recv(from.native_handle(), piece.data(), piece.size(), MSG_PEEK);
-    if (got == 0) break;
-    if (got < 0 && errno != EAGAIN && errno != EINTR) co_return connection->close();
+    const ssize_t got = recv(from.socket.native_handle(), piece.data(), piece.size(), MSG_PEEK);
+    const bool failed = got < 0 && errno != EAGAIN && errno != EINTR;
+    from.reset = from.reset || failed;
+    if (got == 0 || failed) break;
     if (got < 0) {
       in_a_row = 0;
-      auto [error] = co_await from.async_wait(Socket::wait_read, kWaited);
+      auto [error] = co_await from.socket.async_wait(Socket::wait_read, kWaited);
       if (error) co_return connection->close();
       continue;
     }
     connection->set_idle_timeout(kRelayTimeout);
-    const SendResult result = send_available(to, {piece.data(), static_cast<size_t>(got)});
-    if (&from == &connection->client) connection->count_sent(result.bytes);
-    if (result.broken || !discard_received(from, result.bytes)) co_return connection->close();
+    const SendResult result = send_available(to.socket, {piece.data(), static_cast<size_t>(got)});
+    if (&from.socket == &connection->client) connection->count_sent(result.bytes);
+    to.reset = to.reset || result.broken;
+    if (to.reset) co_return;
+    if (!discard_received(from.socket, result.bytes)) co_return connection->close();
     if (result.bytes < static_cast<size_t>(got)) {
       in_a_row = 0;
-      auto [error] = co_await to.async_wait(Socket::wait_write, kWaited);
+      auto [error] = co_await to.socket.async_wait(Socket::wait_write, kWaited);
       if (error) co_return connection->close();
     } else if (++in_a_row >= kPiecesInARow) {  // yield to other connections
       co_await asio::post(asio::use_awaitable);
       in_a_row = 0;
     }
   }
-  boost::system::error_code ignored;
-  to.shutdown(Socket::shutdown_send, ignored);
+  auto passing = pass_end(connection, to.socket, !from.reset);
+  co_await std::move(passing);
+  to.reset_on_close(false);
 }
 
 }  // namespace
@@ -82,8 +117,11 @@ Task<void> relay(std::shared_ptr<Connection> connection) {
   if (!failure) connection->upstream.native_non_blocking(true, failure);
   if (failure) co_return;
   connection->set_idle_timeout(kRelayTimeout);
-  auto both = relay_direction(connection, connection->client, connection->upstream) &&
-              relay_direction(connection, connection->upstream, connection->client);
+  Side client{connection->client}, upstream{connection->upstream};
+  client.reset_on_close(true);
+  upstream.reset_on_close(true);
+  auto both = relay_direction(connection, client, upstream) &&
+              relay_direction(connection, upstream, client);
   co_await std::move(both);
 }
 

@@ -1,7 +1,9 @@
 #include "local/egress/relay.hpp"
 
 #include <gtest/gtest.h>
+#include <linux/sockios.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 #include "tests/support/run.hpp"
@@ -15,7 +17,13 @@ using sandgate::test::TempDirectory;
 // only while work() runs.
 class RelayTest : public ::testing::Test {
  protected:
-  RelayTest() {
+  RelayTest() { restart(); }
+  ~RelayTest() override { cut(); }
+
+  // With two new connections.
+  void restart() {
+    program_ = Socket(loop_);
+    host_ = Socket(loop_);
     asio::ip::tcp::acceptor listener(loop_, {asio::ip::address_v4::loopback(), 0});
     program_.connect(listener.local_endpoint());
     auto connection = std::make_shared<Connection>(sandbox_, listener.accept());
@@ -25,7 +33,7 @@ class RelayTest : public ::testing::Test {
     host_.non_blocking(true);
     spawn_detached(loop_.get_executor(), [connection] { return relay(connection); });
   }
-  ~RelayTest() override {
+  void cut() {
     sandbox_->close();
     work();
   }
@@ -132,6 +140,68 @@ TEST_F(RelayTest, EndsArriveBehindTheBytes) {
   work();
   EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 6);
   EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 0);
+}
+
+// Or whoever is left would take a part for the whole.
+TEST_F(RelayTest, AResetArrivesAsOneBehindTheBytes) {
+  for (const bool of_host : {true, false}) {
+    SCOPED_TRACE(of_host);
+    restart();
+    Socket &leaves = of_host ? host() : program(), &stays = of_host ? program() : host();
+    ASSERT_EQ(leaves.write_some(asio::buffer("part", 4)), 4u);
+    work();
+    leaves.set_option(asio::socket_base::linger(true, 0));
+    leaves.close();
+    work();
+    char bytes[8];
+    EXPECT_EQ(recv(stays.native_handle(), bytes, sizeof bytes, 0), 4);
+    EXPECT_EQ(recv(stays.native_handle(), bytes, sizeof bytes, 0), -1);
+    EXPECT_EQ(errno, ECONNRESET);
+  }
+}
+
+TEST_F(RelayTest, WhatArrivedBeforeAResetIsPassedOn) {
+  const size_t sent = send_until_full(host());
+  int unacknowledged = 0;
+  ASSERT_EQ(ioctl(host().native_handle(), SIOCOUTQ, &unacknowledged), 0);
+  host().set_option(asio::socket_base::linger(true, 0));
+  host().close();
+  size_t read = 0;
+  ssize_t got = 0;
+  std::string piece(1 << 20, 0);
+  for (int round = 0; round < 100; ++round) {
+    work();
+    while ((got = recv(program().native_handle(), piece.data(), piece.size(), 0)) > 0)
+      read += static_cast<size_t>(got);
+    if (got == 0 || errno != EAGAIN) break;
+  }
+  EXPECT_EQ(got, -1);
+  EXPECT_EQ(errno, ECONNRESET);
+  EXPECT_GE(read, sent - static_cast<size_t>(unacknowledged));
+}
+
+// Found by sending, the reset is not told to whoever reads from the same socket.
+TEST_F(RelayTest, AResetThatIsFoundBySendingArrives) {
+  ASSERT_EQ(host().write_some(asio::buffer("part", 4)), 4u);
+  host().set_option(asio::socket_base::linger(true, 0));
+  host().close();
+  ASSERT_EQ(program().write_some(asio::buffer("more", 4)), 4u);
+  work();
+  char bytes[8];
+  EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 4);
+  EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), -1);
+  EXPECT_EQ(errno, ECONNRESET);
+}
+
+TEST_F(RelayTest, ACutIsAReset) {
+  ASSERT_EQ(program().write_some(asio::buffer("part", 4)), 4u);
+  work();
+  cut();
+  for (Socket* const left : {&program(), &host()}) {
+    char bytes[8];
+    while (recv(left->native_handle(), bytes, sizeof bytes, 0) > 0) continue;
+    EXPECT_EQ(errno, ECONNRESET);
+  }
 }
 
 }  // namespace
