@@ -1,6 +1,7 @@
 #include "local/egress/connection_handlers.hpp"
 
 #include "local/egress/http_forward.hpp"
+#include "local/egress/refusal.hpp"
 #include "local/egress/tunnel.hpp"
 
 namespace sandgate::egress {
@@ -32,7 +33,8 @@ Task<void> serve_connect(ConnectionPtr connection, PlainStream& client, std::str
     refusal = co_await std::move(dialling);
   }
   if (refusal) {
-    auto refusing = refuse(client, refusal.status, std::move(authority), refusal.reason);
+    auto refusing =
+        refuse(connection, client, refusal.status, std::move(authority), refusal.reason);
     co_return co_await std::move(refusing);
   }
   auto writing = client.write(kConnected);
@@ -57,8 +59,8 @@ Task<void> serve_request(ConnectionPtr connection, PlainStream& client, Received
     refusal = co_await std::move(dialling);
   }
   if (refusal) {
-    auto refusing =
-        refuse(client, refusal.status, target ? to_string(*target) : "", refusal.reason);
+    auto refusing = refuse(connection, client, refusal.status, target ? to_string(*target) : "",
+                           refusal.reason);
     co_return co_await std::move(refusing);
   }
   PlainStream upstream(connection->upstream);
@@ -76,7 +78,7 @@ Task<void> serve_proxy(std::shared_ptr<Connection> connection) {
   if (received.result.state == HeadState::incomplete) co_return;
   if (received.result.state == HeadState::malformed) {
     connection->sandbox->log_verdict("(proxy)", "http", false, received.result.reason);
-    auto refusing = refuse(client, 400, "", received.result.reason);
+    auto refusing = refuse(connection, client, 400, "", received.result.reason);
     co_await std::move(refusing);
   } else if (received.result.head.method == "CONNECT") {
     auto serving =

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "gateway/core/field_text.hpp"
-#include "gateway/core/json_text.hpp"
+#include "local/egress/answer_begin.hpp"
 #include "local/egress/answer_decoder.hpp"
-#include "local/egress/response_head.hpp"
+#include "local/egress/refusal.hpp"
 
 namespace sandgate::egress {
 namespace {
@@ -60,6 +60,7 @@ struct Exchange {
         upstream(upstream),
         head(std::move(request)),
         redactor(std::move(redactor)),
+        begin(head.upgrade),
         decoder(decoder_for(head, this->redactor)),
         answered(connection->sandbox->services().loop, asio::steady_timer::time_point::max()) {}
 
@@ -84,6 +85,13 @@ struct Exchange {
     if (head.body == BodyKind::chunked) return chunks.done();
     return head.body == BodyKind::none || sent == head.body_bytes;
   }
+  // Whether bytes of the client are unread or still to come, so that a close would be a reset.
+  bool is_client_speaking() const {
+    boost::system::error_code failure;
+    return !body_done() || said_more || connection->client.available(failure) > 0;
+  }
+  void end_request();
+  void break_off();
   // A lenient server takes a body that ends with its connection for a whole one, also over TLS. So
   // until the body is whole, however the connection ends, the upstream's is reset.
   void reset_upstream_at_end(bool resets) {
@@ -95,7 +103,8 @@ struct Exchange {
   Task<void> refuse_body();
   Task<void> watch_client();
   Task<void> forward_response();
-  std::optional<std::string_view> begin_response(std::string_view bytes);
+  Task<bool> pass_response();
+  std::string begin_response(std::string_view bytes);
   Task<bool> write_response(std::string_view bytes);
   Task<bool> write_masked(std::string_view bytes);
   Task<bool> end_response(bool in_order);
@@ -107,16 +116,16 @@ struct Exchange {
   Stream& upstream;
   RequestHead head;
   Redactor redactor;
+  AnswerBegin begin;
   AnswerDecoder decoder;
   ChunkedBody chunks;
   uint64_t sent = 0;
-  std::string begin;  // of the response, until it is known whether it switches
-  bool begun = false;  // it is known
+  bool said_more = false;  // the client, behind its request
   std::string_view wrong;  // why the response is refused
   bool answering = false;  // the response has begun
   bool shown = false;  // the client has been sent some of it
   bool refused = false;
-  bool switched = false;
+  bool over = false;  // the client has been answered; its connection is still open
   asio::steady_timer answered;  // expires when it is known whether the response switches
 };
 
@@ -127,7 +136,7 @@ Task<void> Exchange::forward_request(std::string rest) {
     if (rest.empty()) {
       auto reading = client.read(buffer);
       const size_t got = (co_await std::move(reading)).value_or(0);
-      if (got == 0) co_return connection->close();
+      if (got == 0 || over) co_return break_off();
       rest.assign(buffer.data(), got);
     }
     size_t used = 0;
@@ -137,16 +146,17 @@ Task<void> Exchange::forward_request(std::string rest) {
     }
     auto sending = send(std::string_view(rest).substr(0, used));
     const bool ok = co_await std::move(sending);
-    if (!ok) co_return connection->close();
+    if (!ok || over) co_return break_off();
     rest.erase(0, used);
   }
   reset_upstream_at_end(false);
+  said_more = !rest.empty();
   if (!head.upgrade) {
     auto watching = watch_client();
     co_return co_await std::move(watching);
   }
   co_await answered.async_wait(asio::as_tuple(asio::use_awaitable));
-  if (!switched) co_return;
+  if (over || !begin.switches()) co_return;
   auto carrying = forward_upgraded(std::move(rest));
   co_await std::move(carrying);
 }
@@ -157,7 +167,20 @@ Task<void> Exchange::watch_client() {
   std::array<char, 1> more;
   auto reading = client.read(more);
   const std::optional<size_t> got = co_await std::move(reading);
-  if (!got || (*got == 0 && client.ends_as_a_whole())) connection->close();
+  said_more = said_more || got.value_or(0) > 0;
+  if (!got || (*got == 0 && client.ends_as_a_whole())) break_off();
+}
+
+// The client has its answer, so what it still sends is for nobody.
+void Exchange::end_request() {
+  over = true;
+  boost::system::error_code ignored;
+  connection->upstream.close(ignored);
+  connection->client.cancel(ignored);
+}
+
+void Exchange::break_off() {
+  if (!over) connection->close();
 }
 
 // Two answers would be taken for one, so once the upstream's has begun, the client's connection is
@@ -168,11 +191,10 @@ Task<void> Exchange::refuse_body() {
   refused = true;
   boost::system::error_code ignored;
   connection->upstream.close(ignored);
-  if (!answering) {
-    auto refusing = refuse(client, 400, target, kMalformedBody);
-    co_await std::move(refusing);
-  }
-  connection->close();
+  if (answering) co_return connection->close();
+  over = true;
+  auto refusing = write_refusal(client, 400, target, kMalformedBody);
+  co_await std::move(refusing);
 }
 
 // After a protocol switch the client's bytes are forwarded unparsed.
@@ -182,35 +204,23 @@ Task<void> Exchange::forward_upgraded(std::string rest) {
     if (!rest.empty()) {
       auto sending = send(rest);
       const bool ok = co_await std::move(sending);
-      if (!ok) co_return connection->close();
+      if (!ok || over) co_return break_off();
     }
     auto reading = client.read(buffer);
     const std::optional<size_t> got = co_await std::move(reading);
-    if (!got) co_return connection->close();
+    if (!got || over) co_return break_off();
     if (*got == 0) break;
     rest.assign(buffer.data(), *got);
   }
   co_await upstream.finish();
 }
 
-// Returns what may be passed on, empty while the answer might be an unfinished head that switches
-// protocols. To another than the WebSocket that was asked for, nothing would be inspected.
-std::optional<std::string_view> Exchange::begin_response(std::string_view bytes) {
-  if (begun) return bytes;
-  const size_t read = begin.size();
-  begin += bytes;
-  const std::optional<bool> switches = may_switch(begin);
-  if (!switches) return std::nullopt;
-  if (*switches) {
-    const size_t end = end_of_response_head(begin, read);
-    if (end == std::string::npos && begin.size() <= kMaxResponseHead) return std::nullopt;
-    switched =
-        head.upgrade && parse_response_head(std::string_view(begin).substr(0, end)).to_websocket;
-    if (!switched) wrong = "other_protocol";
-  }
-  begun = true;
-  answered.expires_at(asio::steady_timer::time_point());
-  return begin;
+// Returns what may be passed on, nothing while more is needed.
+std::string Exchange::begin_response(std::string_view bytes) {
+  std::string passed = begin.take(bytes);
+  wrong = begin.wrong();
+  if (begin.is_over()) answered.expires_at(asio::steady_timer::time_point());
+  return passed;
 }
 
 // Returns false when the answer is over: whole, refused, or the client has gone.
@@ -239,7 +249,7 @@ Task<bool> Exchange::write_masked(std::string_view bytes) {
 
 // Writes what is left when the upstream has ended its connection, or the answer is whole.
 Task<bool> Exchange::end_response(bool in_order) {
-  if (!begun) decoder.take(begin);
+  decoder.take(begin.rest());
   std::string last = decoder.next();
   if (in_order) last += decoder.end();
   wrong = decoder.wrong();
@@ -255,43 +265,48 @@ Task<bool> Exchange::end_response(bool in_order) {
 Task<void> Exchange::refuse_response(std::string_view reason) {
   const std::string target = to_string(*connection->target);
   connection->sandbox->log_verdict(target, "http", false, reason);
-  if (!shown) {
-    auto refusing = refuse(client, 502, target, reason);
-    co_await std::move(refusing);
-  }
-  connection->close();
+  if (shown) co_return connection->close();
+  end_request();
+  auto refusing = write_refusal(client, 502, target, reason);
+  co_await std::move(refusing);
 }
 
 Task<void> Exchange::forward_response() {
-  std::array<char, kBuffer> buffer;
-  std::optional<size_t> got;
-  for (bool ok = true; ok;) {
-    auto reading = upstream.read(buffer);
-    got = co_await std::move(reading);
-    if (refused) co_return;
-    if (!got || *got == 0) break;
-    answering = true;
-    connection->set_idle_timeout(kBodyTimeout);
-    const auto bytes = begin_response({buffer.data(), *got});
-    if (!bytes) continue;
-    if (!wrong.empty()) break;
-    auto passing = write_response(*bytes);
-    ok = co_await std::move(passing);
-    begin = std::string();
-  }
-  bool ok = wrong.empty();
-  if (ok) {
-    auto ending = end_response(got == 0U);
-    ok = co_await std::move(ending);
-  }
+  auto passing = pass_response();
+  const bool told = co_await std::move(passing);
+  answered.expires_at(asio::steady_timer::time_point());
+  if (refused) co_return;
   if (!wrong.empty()) {
     auto refusing = refuse_response(wrong);
     co_return co_await std::move(refusing);
   }
   // Many answers end with their connection, so one that was broken off must not seem to be whole.
-  if (ok && got) co_await client.finish();
-  answered.expires_at(asio::steady_timer::time_point());
-  connection->close();
+  if (!told) co_return connection->close();
+  end_request();
+  co_await client.finish();
+}
+
+// Returns whether the client has been sent the whole answer.
+Task<bool> Exchange::pass_response() {
+  std::array<char, kBuffer> buffer;
+  std::optional<size_t> got;
+  for (bool ok = true; ok;) {
+    auto reading = upstream.read(buffer);
+    got = co_await std::move(reading);
+    if (refused) co_return false;
+    if (!got || *got == 0) break;
+    answering = true;
+    connection->set_idle_timeout(kBodyTimeout);
+    const std::string bytes = begin_response({buffer.data(), *got});
+    if (!wrong.empty()) co_return false;
+    if (bytes.empty()) continue;
+    auto passing = write_response(bytes);
+    ok = co_await std::move(passing);
+  }
+  if (!wrong.empty()) co_return false;
+  auto ending = end_response(got == 0U);
+  const bool ok = co_await std::move(ending);
+  co_return ok&& got;
 }
 
 }  // namespace
@@ -314,19 +329,6 @@ Task<Received> read_head(Stream& from) {
   co_return received;
 }
 
-Task<void> refuse(Stream& to, int status, std::string target, std::string_view reason) {
-  const Json document{{"error", "egress_refused"}, {"reason", reason}, {"target", target}};
-  const std::string body = json_text(document) + "\n";
-  const char* phrase = status == 403 ? "Forbidden" : status == 400 ? "Bad Request" : "Bad Gateway";
-  const std::string text =
-      "HTTP/1.1 " + std::to_string(status) + " " + phrase +
-      "\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-      "\r\nConnection: close\r\n\r\n" + body;
-  auto writing = to.write(text);
-  const bool ok = co_await std::move(writing);
-  if (ok) co_await to.finish();
-}
-
 bool is_for(const RequestHead& head, const Target& target, uint16_t default_port) {
   if (!head.target.starts_with('/') && !(head.target == "*" && head.method == "OPTIONS"))
     return false;
@@ -347,6 +349,9 @@ Task<void> forward(std::shared_ptr<Connection> connection, Stream& client, Strea
   if (!ok) co_return;
   auto both = exchange.forward_request(std::move(rest)) && exchange.forward_response();
   co_await std::move(both);
+  if (!exchange.over || !exchange.is_client_speaking()) co_return;
+  auto dropping = drop_rest(std::move(connection));
+  co_await std::move(dropping);
 }
 
 }  // namespace sandgate::egress

@@ -16,9 +16,6 @@ struct Received {
 };
 Task<Received> read_head(Stream& from);
 
-// Sends a response in place of the upstream's: JSON with the reason, a single word, and the target.
-Task<void> refuse(Stream& to, int status, std::string target, std::string_view reason);
-
 // Whether the request is for this target: its request line is in origin form (or OPTIONS *), and
 // its Host field names the target, if that is a name.
 bool is_for(const RequestHead& head, const Target& target, uint16_t default_port);

@@ -7,8 +7,6 @@
 namespace sandgate::egress {
 namespace {
 
-constexpr std::string_view kSwitching = "HTTP/1.1 101";
-
 // Nothing is coded by "identity", which old servers send. Any other coding, or a second field, may
 // be understood by the client in a way of its own.
 void read_coding(std::string_view value, bool is_first, ResponseHead& head) {
@@ -73,11 +71,6 @@ size_t end_of_response_head(std::string_view text, size_t read) {
 bool has_folded_line(std::string_view text, size_t read) {
   const std::string_view lines = text.substr(read - std::min<size_t>(read, 1));
   return lines.find("\n ") != lines.npos || lines.find("\n\t") != lines.npos;
-}
-
-std::optional<bool> may_switch(std::string_view begin) {
-  if (begin.size() < kSwitching.size() && kSwitching.starts_with(begin)) return std::nullopt;
-  return begin.starts_with(kSwitching);
 }
 
 }  // namespace sandgate::egress

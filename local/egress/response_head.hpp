@@ -1,6 +1,5 @@
 #pragma once
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
 
@@ -38,8 +37,5 @@ size_t end_of_response_head(std::string_view text, size_t read);
 // Whether a line begins with white space, and so goes on with the field above it. Only lines that
 // begin behind the first `read` bytes, or with the next one, are looked at.
 bool has_folded_line(std::string_view text, size_t read);
-
-// Whether an answer that begins with these bytes switches protocols; empty when more are needed.
-std::optional<bool> may_switch(std::string_view begin);
 
 }  // namespace sandgate::egress

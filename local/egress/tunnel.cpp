@@ -3,6 +3,7 @@
 #include "local/egress/dial.hpp"
 #include "local/egress/http_forward.hpp"
 #include "local/egress/protocol_sniffer.hpp"
+#include "local/egress/refusal.hpp"
 #include "local/egress/relay.hpp"
 
 namespace sandgate::egress {
@@ -57,7 +58,8 @@ Task<void> connect_and_relay(ConnectionPtr connection) {
 
 // Without logging it.
 Task<void> tell(ConnectionPtr connection, Stream& client, Refusal refusal) {
-  return refuse(client, refusal.status, to_string(*connection->target), refusal.reason);
+  const std::string target = to_string(*connection->target);
+  return refuse(std::move(connection), client, refusal.status, target, refusal.reason);
 }
 
 Task<void> send_refusal(ConnectionPtr connection, Stream& client, Refusal refusal) {
