@@ -1,5 +1,6 @@
 #include "local/egress/tunnel.hpp"
 
+#include "gateway/core/settle.hpp"
 #include "local/egress/dial.hpp"
 #include "local/egress/http_forward.hpp"
 #include "local/egress/protocol_sniffer.hpp"
@@ -10,6 +11,8 @@ namespace sandgate::egress {
 namespace {
 
 constexpr std::chrono::seconds kSniffTimeout{15}, kSilenceTimeout{600};
+// Of the TLS of a host; then there is time to tell the program inside that it did not come about.
+constexpr std::chrono::seconds kHandshakeTimeout{10}, kTimeToTell{5};
 
 using ConnectionPtr = std::shared_ptr<Connection>;
 
@@ -117,10 +120,12 @@ Task<Refusal> connect_tls_upstream(ConnectionPtr connection, TlsStream& upstream
   auto dialling = connect_upstream(connection);
   Refusal refusal = co_await std::move(dialling);
   if (refusal) co_return refusal;
-  auto shaking = upstream.connect(connection->target->host);
-  const bool trusted = co_await std::move(shaking);
-  if (trusted) co_return Refusal{};
-  refusal = {502, "upstream_not_trusted"};
+  connection->set_idle_timeout(kHandshakeTimeout + kTimeToTell);
+  auto shaking = with_timeout(kHandshakeTimeout, upstream.connect(connection->target->host));
+  const std::optional<bool> trusted = co_await std::move(shaking);
+  if (trusted.value_or(false)) co_return Refusal{};
+  refusal = {502, trusted ? "upstream_not_trusted" : "unreachable"};
+  if (connection->ended) refusal.reason = "ended";
   log_refusal(*connection, "tls", refusal.reason);
   co_return refusal;
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Key exchanges of TLS that take long, where it ends at the egress process: one process serves all sandboxes, so
-neither a program in one of them nor a tenant's host may choose them. Run as root; takes the names of single tests."""
+"""TLS that takes long, where it ends at the egress process: one process serves all sandboxes, so neither a program in
+one of them nor a tenant's host may choose key exchanges that do, and a host that is silent is given up. Run as root; takes the names of single tests."""
 import os
 import socket
 import subprocess
@@ -78,6 +78,15 @@ def test_a_host_chooses_none_that_takes_long():
         with Upstream(*words):
             done = ask(sandbox)
             assert '"upstream_not_trusted"' in done["stdout"], (words, done)
+    world.end(sandbox)
+
+
+def test_a_host_that_never_says_anything_is_told():
+    sandbox = world.box(f"{HOST}:443", secrets=[SECRET])
+    with socket.create_server(("127.0.0.1", 443)):  # accepts for nobody
+        for words in (), ("--noproxy", "*"):
+            done = ask(sandbox, *words)
+            assert '"unreachable"' in done["stdout"], (words, done)
     world.end(sandbox)
 
 
