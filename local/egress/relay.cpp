@@ -9,7 +9,6 @@ namespace {
 
 constexpr std::chrono::seconds kRelayTimeout{600};
 constexpr size_t kPiece = 256 * 1024;
-constexpr int kPiecesInARow = 16;
 constexpr std::chrono::milliseconds kFirstLook{10}, kRarestLook{1000};
 
 // Shared by all connections: its content is never needed across a suspension.
@@ -77,13 +76,12 @@ Task<void> pass_end(std::shared_ptr<Connection> connection, Socket& to, bool in_
 // that has been reset is for the other direction.
 Task<void> relay_direction(std::shared_ptr<Connection> connection, Side& from, Side& to) {
   constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
-  for (int in_a_row = 0;;) {
+  for (;;) {
     const ssize_t got = recv(from.socket.native_handle(), piece.data(), piece.size(), MSG_PEEK);
     const bool failed = got < 0 && errno != EAGAIN && errno != EINTR;
     from.reset = from.reset || failed;
     if (got == 0 || failed) break;
     if (got < 0) {
-      in_a_row = 0;
       auto [error] = co_await from.socket.async_wait(Socket::wait_read, kWaited);
       if (error) co_return connection->close();
       continue;
@@ -95,12 +93,10 @@ Task<void> relay_direction(std::shared_ptr<Connection> connection, Side& from, S
     if (to.reset) co_return;
     if (!discard_received(from.socket, result.bytes)) co_return connection->close();
     if (result.bytes < static_cast<size_t>(got)) {
-      in_a_row = 0;
       auto [error] = co_await to.socket.async_wait(Socket::wait_write, kWaited);
       if (error) co_return connection->close();
-    } else if (++in_a_row >= kPiecesInARow) {  // yield to other connections
+    } else {  // yield to other connections, which may be hundreds
       co_await asio::post(asio::use_awaitable);
-      in_a_row = 0;
     }
   }
   auto passing = pass_end(connection, to.socket, !from.reset);

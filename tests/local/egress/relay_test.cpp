@@ -43,6 +43,14 @@ class RelayTest : public ::testing::Test {
     loop_.run_for(std::chrono::milliseconds(50));
     loop_.poll();  // what is ready though a busy machine has passed the time over
   }
+  // What the relay takes from the program before anything else on the loop has its turn, at most.
+  int64_t most_in_a_turn() {
+    int64_t most = 0;
+    loop_.restart();
+    for (int64_t before = counted(); loop_.poll_one() > 0; before = counted())
+      most = std::max(most, counted() - before);
+    return most;
+  }
   int64_t counted() const { return read_byte_count(count_); }
 
   // Sends until nothing more is taken, whatever the relay does; how much it was.
@@ -140,6 +148,16 @@ TEST_F(RelayTest, EndsArriveBehindTheBytes) {
   work();
   EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 6);
   EXPECT_EQ(recv(program().native_handle(), bytes, sizeof bytes, 0), 0);
+}
+
+TEST_F(RelayTest, OthersHaveTheirTurnAfterEachPiece) {
+  constexpr int64_t kPiece = 256 << 10;
+  boost::system::error_code full;
+  const std::string bytes(1 << 16, 'x');
+  while (!full) program().write_some(asio::buffer(bytes), full);
+  const int64_t most = most_in_a_turn();
+  ASSERT_GT(counted(), kPiece) << "there were several pieces";
+  EXPECT_LE(most, kPiece);
 }
 
 // Or whoever is left would take a part for the whole.
