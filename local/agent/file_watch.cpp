@@ -70,6 +70,7 @@ class Watcher {
   }
 
   size_t told_bytes() const { return told_bytes_; }  // in this turn
+  void tell_lost() { tell("overflow", "", false); }
   bool is_amid_move() const { return moved_.has_value(); }  // its arrival may be in the queue
 
   // Sends what was told. Returns the bytes of it.
@@ -109,7 +110,7 @@ class Watcher {
       tell("create", child, inner);
       if (made && has_bytes(child)) tell("write", child, false);
     });
-    if (!all) tell("overflow", "", false);
+    if (!all) tell_lost();
   }
 
   // Reports a move as a removal when no matching arrival was seen: it left the watched tree.
@@ -118,6 +119,18 @@ class Watcher {
     if (moved_->directory) tree_.drop_below(moved_->path);
     tell("remove", moved_->path, moved_->directory);
     moved_.reset();
+  }
+
+  // Among what was lost may be directories that appeared or moved, and the end of the root.
+  void take_overflow() {
+    settle_move();
+    tell_lost();
+    if (!tree_.renew()) end();
+  }
+
+  void end() {
+    tell("remove", tree_.root(), true);
+    ended_ = true;
   }
 
   // Remembers an upload until the other half of its rename, which has the same cookie.
@@ -147,13 +160,11 @@ class Watcher {
   }
 
   void take_own(const inotify_event& event, const std::string& path) {
-    if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) == 0 || path != tree_.root()) return;
-    tell("remove", path, true);
-    ended_ = true;
+    if ((event.mask & (IN_DELETE_SELF | IN_MOVE_SELF)) != 0 && path == tree_.root()) end();
   }
 
   void take(const inotify_event& event, const char* name) {
-    if (event.mask & IN_Q_OVERFLOW) return tell("overflow", "", false);
+    if (event.mask & IN_Q_OVERFLOW) return take_overflow();
     const std::string* directory = tree_.path_of(event.wd);
     if (!directory) return;
     if (event.mask & IN_IGNORED) return tree_.forget(event.wd);
@@ -232,6 +243,8 @@ void watch_files(FileSession& session, FileRequest& request) {
   WatchTree tree(path, recursive);
   session.reply(nlohmann::json::object());
   Watcher watcher(session, tree);
+  if (tree.is_partial()) watcher.tell_lost();
+  watcher.end_turn();
   Pace pace(kBytesPerSecond, kBurst);
   while (wait_for_change(tree.queue(), session.socket())) {
     const bool is_there = take_turn(watcher, tree.queue());

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <memory>
+#include <utility>
 
 #include "gateway/core/error.hpp"
 #include "local/agent/file_write.hpp"
@@ -28,10 +29,9 @@ bool is_below(const std::string& path, const std::string& directory) {
 WatchTree::WatchTree(std::string root, bool recursive)
     : root_(std::move(root)), recursive_(recursive), queue_(::inotify_init1(IN_CLOEXEC)) {
   if (!queue_) throw Error(ErrorCode::unavailable, "the sandbox has too many watches");
-  if (watch(root_) >= 0) {
-    if (recursive_)
-      for (const Child& child : children_of(root_))
-        if (child.directory) add(child.path);
+  root_id_ = watch(root_);
+  if (root_id_ >= 0) {
+    if (recursive_) watch_below(root_);
     return;
   }
   if (errno == ENOTDIR) throw Error::invalid("/path", "is no directory");
@@ -39,7 +39,24 @@ WatchTree::WatchTree(std::string root, bool recursive)
   throw path_error(root_);
 }
 
+void WatchTree::watch_below(const std::string& path) {
+  partial_ = false;
+  for (const Child& child : children_of(path))
+    if (child.directory && !add(child.path)) partial_ = true;
+}
+
+// The kernel gives a directory that is watched already the same number again.
+bool WatchTree::renew() {
+  const std::map<int, std::string> earlier = std::exchange(paths_, {});
+  if (watch(root_) != root_id_) return false;
+  if (recursive_) watch_below(root_);
+  for (const auto& [id, path] : earlier)
+    if (!paths_.contains(id)) ::inotify_rm_watch(queue_.get(), id);
+  return true;
+}
+
 int WatchTree::watch(const std::string& path) {
+  full_ = false;
   if (paths_.size() >= kMaxWatches) {
     full_ = true;
     return -1;

@@ -13,6 +13,13 @@ class WatchTree {
   // Throws Error when the root is not a readable directory or the kernel's limits are reached.
   WatchTree(std::string root, bool recursive);
 
+  // Whether there were more directories than can be watched when the tree was last looked through:
+  // by the constructor or renew().
+  bool is_partial() const { return partial_; }
+  // Looks through the tree again, because events were lost: watches the directories that are there,
+  // under their paths of now, and no others. Returns false when the root is gone or replaced.
+  bool renew();
+
   int queue() const { return queue_.get(); }  // the inotify descriptor; reads block
   const std::string& root() const { return root_; }
   bool recursive() const { return recursive_; }
@@ -42,8 +49,11 @@ class WatchTree {
   };
   static std::vector<Child> children_of(const std::string& path);
 
+  void watch_below(const std::string& path);  // sets partial_
+
   std::string root_;
-  bool recursive_, full_ = false;
+  int root_id_ = -1;
+  bool recursive_, full_ = false, partial_ = false;
   Fd queue_;
   std::map<int, std::string> paths_;
 };

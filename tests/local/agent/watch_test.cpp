@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <deque>
 #include <set>
+#include <utility>
 
 #include "local/agent/client_values.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
@@ -143,6 +144,52 @@ TEST_F(WatchTest, TellsNoMoreThanItMayAndSaysWhenChangesWereLost) {
   exec("touch many/after");
   std::string last;
   while (last != "create many/after") last = next(1).front();
+}
+
+// Whoever is told that changes were lost looks for itself, and believes the watch again from then
+// on.
+TEST_F(WatchTest, DirectoriesThatAppearedOrMovedAmongLostChangesAreWatched) {
+  exec("mkdir -p w/old/in w/gone");
+  watch("w", true);
+  // What comes in the middle is lost, and the marks tell when nothing waits any more.
+  exec(R"(cd w; exec python3 -c '
+import os
+for i in range(60000):
+  open(f"f{i}", "w").close()
+  if i % 1000 == 999: os.makedirs(f"d{i}/in")
+  if i == 40000: os.rename("old", "moved"); os.rename("gone", "../gone")')");
+  Command marking = shell("cd w; for i in $(seq 1000); do touch mark$i; sleep 0.1; done");
+  marking.background = true;
+  const auto marks = go([&] { return client_.exec(marking); });
+  bool lost = false;
+  for (std::string line; !line.starts_with("create w/mark"); line = next(1).front())
+    lost = lost || line.starts_with("overflow");
+  ASSERT_TRUE(lost);
+  exec("cd w; touch ../gone/x moved/in/x; for d in d*; do touch $d/in/x; done; touch last");
+  std::set<std::string> told;
+  while (!told.contains("create w/last")) told.insert(next(1).front());
+  EXPECT_TRUE(told.contains("create w/moved/in/x"));
+  EXPECT_FALSE(told.contains("create w/gone/x"));
+  const auto is_below_new = [](const std::string& line) { return line.starts_with("create w/d"); };
+  EXPECT_EQ(std::ranges::count_if(told, is_below_new), 60);
+}
+
+TEST_F(WatchTest, AnEndAmongLostChangesIsTold) {
+  exec("mkdir w");
+  watch("w", false);
+  exec("cd w; python3 -c 'for i in range(40000): open(str(i), \"w\").close()'; rm -r ../w");
+  std::string last = next(1).front();
+  std::string before;
+  while (last != "end") before = std::exchange(last, next(1).front());
+  EXPECT_EQ(before, "remove w/");
+}
+
+TEST_F(WatchTest, MoreDirectoriesThanAreWatchedAreTold) {
+  exec("mkdir w; cd w; seq 8300 | xargs mkdir");
+  watch("w", true);
+  ASSERT_EQ(next()->kind, FileChangeKind::overflow);
+  exec("touch w/last");
+  EXPECT_EQ(next(1), Lines{"create w/last"});
 }
 
 TEST_F(WatchTest, SeveralWritesAtOnceAreOne) {
