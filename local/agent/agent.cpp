@@ -8,12 +8,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <deque>
 #include <map>
 #include <memory>
 #include <vector>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/json_reader.hpp"
 #include "local/agent/connection.hpp"
 #include "local/agent/context.hpp"
 #include "local/agent/requests.hpp"
@@ -23,7 +26,11 @@
 namespace sandgate::agent {
 namespace {
 
-constexpr size_t kMaxConnections = 256;
+// Connections with an operation that lasts, with one that waits for these, and with others, which
+// must not wait for programs that their clients follow for hours.
+constexpr size_t kMaxLasting = 256, kMaxWaiting = 256, kMaxOthers = 64;
+constexpr size_t kMaxConnections = kMaxLasting + kMaxWaiting + kMaxOthers;
+constexpr size_t kMaxWaitingBytes = 4 * 1024 * 1024;  // of the requests that wait
 constexpr std::chrono::milliseconds kPause{50};  // after accept() failed for lack of resources
 
 // Accepts connections and reaps children until its listener breaks.
@@ -89,12 +96,35 @@ class Agent {
     if (!socket) return rest();
     auto connection = std::make_unique<Connection>(
         context_, std::move(socket),
-        [this](Connection& from, const nlohmann::json& request) {
-          return start_operation(context_, from, request);
-        },
+        [this](Connection& from, const nlohmann::json& request) { return start(from, request); },
         [this](Connection* gone) { bury(gone); });
     Connection* const key = connection.get();
     connections_[key] = std::move(connection);
+  }
+
+  size_t lasting() const {
+    return static_cast<size_t>(std::ranges::count_if(
+        connections_, [](const auto& one) { return one.second->has_operation(); }));
+  }
+
+  std::unique_ptr<Operation> start(Connection& from, const nlohmann::json& request) {
+    if (!starts_lasting(request) || lasting() < kMaxLasting)
+      return start_operation(context_, from, request);
+    std::string text = request.dump();
+    size_t bytes = text.size();
+    for (const Waiting& one : waiting_) bytes += one.request.size();
+    if (waiting_.size() >= kMaxWaiting || bytes > kMaxWaitingBytes)
+      throw Error(ErrorCode::quota_exceeded, "the sandbox has too many commands and streams open");
+    waiting_.push_back({&from, std::move(text)});
+    return nullptr;
+  }
+
+  void start_waiting() {
+    while (!waiting_.empty() && lasting() < kMaxLasting) {
+      const Waiting next = std::move(waiting_.front());
+      waiting_.pop_front();
+      next.connection->start(parse_json(next.request));
+    }
   }
 
   // The pending connection keeps the listener readable: without a pause the loop would spin.
@@ -107,17 +137,25 @@ class Agent {
 
   // Deferred: the connection's own functions are still on the stack.
   void bury(Connection* gone) {
+    std::erase_if(waiting_, [gone](const Waiting& one) { return one.connection == gone; });
     context_.loop.at(context_.loop.now(), [this, gone] {
       connections_.erase(gone);
       context_.loop.change(listener_watch_, EPOLLIN);
+      start_waiting();
     });
   }
+
+  struct Waiting {
+    Connection* connection;
+    std::string request;
+  };
 
   Context context_;
   Fd listener_, children_;
   SyscallLimiter syscall_limiter_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
+  std::deque<Waiting> waiting_;  // oldest first
 };
 
 }  // namespace

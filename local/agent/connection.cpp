@@ -81,13 +81,26 @@ void Connection::take_request(const Frame& frame) {
   requested_ = true;
   const nlohmann::json document = parse_json(request_);
   request_ = {};
-  auto operation = start_(*this, document);
+  begin(document);
+}
+
+void Connection::begin(const nlohmann::json& request) {
+  auto operation = start_(*this, request);
   if (!operation) return;
   operation_ = std::move(operation);
   if (socket_)
     operation_->on_writable();
   else
     operation_->on_closed();  // lost while the operation began
+}
+
+void Connection::start(const nlohmann::json& request) {
+  try {
+    begin(request);
+  } catch (const Error& error) {
+    fail(error);
+  }
+  take_frames();  // what came after the request
 }
 
 void Connection::send(FrameType type, std::string_view payload) {

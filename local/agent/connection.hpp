@@ -33,8 +33,8 @@ class Connection {
   using Start = std::function<std::unique_ptr<Operation>(Connection&, const nlohmann::json&)>;
   using Closed = std::function<void(Connection*)>;
 
-  // `start` creates the operation of a request, or returns null when it has answered it. `closed`
-  // is called once, from within the connection, and must defer destroying it.
+  // `start` creates the operation of a request, or returns null when it has answered it or keeps it
+  // for start(). `closed` is called once, from within the connection, and must defer destroying it.
   Connection(Context& context, Fd socket, Start start, Closed closed);
   ~Connection();
   Connection(const Connection&) = delete;
@@ -52,6 +52,9 @@ class Connection {
   size_t backlog() const { return out_.size(); }  // bytes not yet accepted by the socket
   void update();  // to be called when wants_frames() may have changed; delivers pending frames
 
+  bool has_operation() const { return operation_ != nullptr; }
+  void start(const nlohmann::json& request);  // the connection's own, which was kept
+
   // Gives the socket up and closes the connection; parser() keeps the bytes already read from it.
   Fd release_socket();
   FrameParser& parser() { return parser_; }
@@ -61,6 +64,7 @@ class Connection {
   void receive();
   void take_frames();
   void take_request(const Frame& frame);
+  void begin(const nlohmann::json& request);
   bool reading() const;
   void flush();
   void update_watch();

@@ -1,5 +1,6 @@
 #include "local/agent/requests.hpp"
 
+#include <algorithm>
 #include <array>
 
 #include "gateway/core/error.hpp"
@@ -44,14 +45,15 @@ void answer_configure(const ProcessRequest& request) {
 struct Entry {
   std::string_view operation;
   Handler handler;
+  bool lasts = false;
 };
 
 constexpr std::array kOperations{
     Entry{"ping", answered<answer_ping>},
     Entry{"configure", answered<answer_configure>},
-    Entry{"exec", start_exec},
-    Entry{"attach", start_attach},
-    Entry{"write_stdin", start_write_input},
+    Entry{"exec", start_exec, true},
+    Entry{"attach", start_attach, true},
+    Entry{"write_stdin", start_write_input, true},
     Entry{"close_stdin", answered<answer_close_input>},
     Entry{"processes", answered<answer_processes>},
     Entry{"process", answered<answer_process>},
@@ -61,6 +63,13 @@ constexpr std::array kOperations{
 };
 
 }  // namespace
+
+bool starts_lasting(const nlohmann::json& request) {
+  const auto named = request.is_object() ? request.find("operation") : request.end();
+  if (named == request.end() || !named->is_string()) return false;
+  return std::ranges::any_of(
+      kOperations, [&](const Entry& entry) { return entry.lasts && *named == entry.operation; });
+}
 
 std::unique_ptr<Operation> start_operation(Context& context, Connection& connection,
                                            const nlohmann::json& request) {

@@ -18,6 +18,10 @@ namespace sandgate::agent {
 std::unique_ptr<Operation> start_operation(Context& context, Connection& connection,
                                            const nlohmann::json& request);
 
+// Whether a request names an operation that lasts as long as its client wants: it starts a program,
+// or follows one or writes its input.
+bool starts_lasting(const nlohmann::json& request);
+
 // The argument of the operations on processes. Each operation reads its members of the request and
 // finishes the reader.
 struct ProcessRequest {
