@@ -2,6 +2,7 @@
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/access.hpp"
 #include "gateway/sandboxes/elsewhere.hpp"
 
 namespace sandgate {
@@ -72,7 +73,14 @@ Task<Scopes::Joined> Scopes::create(CreateOrder order) {
     co_return Joined{.sandbox = std::move(made), .made = true};
   }
   for (int meeting = 1;; ++meeting) {
-    auto there = co_await join(order.tenant, order.scope_key);
+    auto joining = join(order.tenant, order.scope_key);
+    auto met = co_await attempt(std::move(joining));
+    if (const auto* failure = std::get_if<Error>(&met)) {
+      // One that ends while it is resumed is not shared: the next takes its place.
+      if (!says_ended(*failure) || meeting == kMeetings) throw *failure;
+      continue;
+    }
+    auto& there = std::get<std::optional<SandboxRecord>>(met);
     if (there) co_return Joined{.sandbox = std::move(*there)};
     auto creating = lifecycle_.create(order);
     auto outcome = co_await attempt(std::move(creating));

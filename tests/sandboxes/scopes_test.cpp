@@ -107,6 +107,17 @@ TEST_F(ScopeWorld, ThePausedIsResumed) {
   EXPECT_EQ(second.sandbox.state, SandboxState::running);
 }
 
+TEST_F(ScopeWorld, OneThatEndsWhileItIsResumedIsNotMet) {
+  const auto first = create(order(Scope::shared));
+  Pausing pausing(world.replica.lifecycle);
+  run(pausing.pause(world.tenant, first.sandbox.id, Keeps::disk));
+  world.a->once_changed(
+      [this] { world.sql("UPDATE sandbox SET state = 'stopping' RETURNING id"); });
+  const auto second = create(order(Scope::shared));
+  EXPECT_TRUE(second.made);
+  EXPECT_EQ(second.sandbox.state, SandboxState::running);
+}
+
 TEST_F(ScopeWorld, ManyAtOnceMeetInOne) {
   world.a->fail_creates(FakeProvider::Fault::slow, ErrorCode::unavailable,
                         std::chrono::milliseconds(100));
