@@ -35,19 +35,25 @@ void put_file(const fs::path& path, const std::string& text) {
   chmod(path.c_str(), 0644);
 }
 
-std::string own_text(const fs::path& path) {
-  return fs::is_regular_file(fs::symlink_status(path)) ? account_file(path) : "";
+// Follows links where they cannot lead out of the tree: some images have them instead of lists.
+std::string accounts_of(const std::string& tree, const std::string& name) {
+  const fs::path path = tree + name;
+  std::error_code absent;
+  const bool is_root = tree.empty();
+  const auto status = is_root ? fs::status(path, absent) : fs::symlink_status(path, absent);
+  return fs::is_regular_file(status) ? account_file(path) : "";
 }
 
 bool names_account(const std::string& text, const std::string& name) {
   return ("\n" + text).find("\n" + name + ":") != std::string::npos;
 }
 
-void append_account(const fs::path& path, const std::string& name, const std::string& line) {
-  std::string text = own_text(path);
+void append_account(const std::string& tree, const std::string& list, const std::string& name,
+                    const std::string& line) {
+  std::string text = accounts_of(tree, list);
   if (names_account(text, name)) return;
   if (!text.empty() && text.back() != '\n') text += '\n';
-  put_file(path, text + line + "\n");
+  put_file(tree + list, text + line + "\n");
 }
 
 // EINVAL: without privileges only one id is mapped, which owns all files.
@@ -85,11 +91,11 @@ void copy_skeleton(const fs::path& skeleton, const fs::path& home) {
 
 // Leaves an account of the image and its home unchanged.
 void add_account(const std::string& tree, const ImageConfig& config) {
-  if (names_account(own_text(tree + "/etc/passwd"), config.user)) return;
+  if (names_account(accounts_of(tree, "/etc/passwd"), config.user)) return;
   std::string uid = std::to_string(config.uid), gid = std::to_string(config.gid);
-  append_account(tree + "/etc/passwd", config.user,
+  append_account(tree, "/etc/passwd", config.user,
                  config.user + ":x:" + uid + ":" + gid + "::" + config.home + ":/bin/bash");
-  append_account(tree + "/etc/group", config.user, config.user + ":x:" + gid + ":");
+  append_account(tree, "/etc/group", config.user, config.user + ":x:" + gid + ":");
   const fs::path home = tree + config.home;
   make_directories(home);
   copy_skeleton(tree + "/etc/skel", home);

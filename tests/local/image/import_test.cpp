@@ -132,6 +132,22 @@ TEST_F(ImportTest, AccountsAreNotWaitedFor) {
   }
 }
 
+TEST_F(ImportTest, ListsOfAccountsMayBeLinks) {
+  const std::string layer =
+      tar_of({{"store/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:7:7::/:\n"},
+              {"store/group", Member::file, "root:x:0:\ndata:x:9:app\n"},
+              {"etc/passwd", Member::symlink, "../store/passwd"},
+              {"etc/group", Member::symlink, "/store/group"}});
+  const std::string root = tree(imported({layer}, {{"User", "1234"}}));
+  EXPECT_EQ(text(root + "/etc/passwd"),
+            "root:x:0:0::/root:/bin/sh\napp:x:7:7::/:\n"
+            "user:x:1234:1234::/home/user:/bin/bash\n");
+  EXPECT_EQ(text(root + "/etc/group"), "root:x:0:\ndata:x:9:app\nuser:x:1234:\n");
+  const std::string own = tree(imported({layer}, {{"User", "app"}}));
+  EXPECT_TRUE(fs::is_symlink(own + "/etc/passwd")) << "nothing is to be added";
+  EXPECT_THAT(text(own + "/etc/passwd"), testing::HasSubstr("root:x:0:0:"));
+}
+
 TEST_F(ImportTest, ListsOfAccountsAreShort) {
   Member huge{.name = "etc/passwd", .content = std::string(2 << 20, 'x')};
   EXPECT_THAT(refusal({huge}), testing::HasSubstr("passwd file is larger than 1 MiB"));
