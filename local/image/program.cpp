@@ -47,7 +47,8 @@ class HeldSignals {
   Fd file_;
 };
 
-// Starts it in a process group of its own, so that its children can be killed with it.
+// Starts it in a process group of its own, so that its children can be killed with it. It is asked
+// to end if this process is killed: it may be fetching gigabytes that nobody wants any more.
 pid_t start_program(const std::vector<std::string>& arguments, int output, const sigset_t& unheld) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -58,18 +59,18 @@ pid_t start_program(const std::vector<std::string>& arguments, int output, const
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
   posix_spawnattr_setsigmask(&attributes, &unheld);
+  std::vector<std::string> words = {"setpriv", "--pdeathsig", "TERM"};
+  words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> argv;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
+  for (const std::string& argument : words) argv.push_back(const_cast<char*>(argument.c_str()));
   argv.push_back(nullptr);
   pid_t pid = 0;
   const int failure = posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
-  if (failure != 0) {
-    throw Error(
-        ErrorCode::unavailable,
-        arguments[0] + " cannot be run; is it installed? (apt-get install " + arguments[0] + ")");
-  }
+  if (failure != 0)
+    throw Error(ErrorCode::unavailable,
+                "setpriv cannot be run; is it installed? (apt-get install util-linux)");
   return pid;
 }
 

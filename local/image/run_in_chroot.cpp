@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <fstream>
 #include <new>
@@ -69,13 +70,21 @@ void limit_memory() {
   check(setrlimit(RLIMIT_AS, &limit), "limit memory");
 }
 
+// Otherwise it would go on in a tree that nobody waits for. After all changes of credentials, which
+// undo it.
+void die_with(pid_t parent) {
+  check(prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0), "die with parent");
+  if (getppid() != parent) _exit(1);
+}
+
 [[noreturn]] void run_child(const std::string& tree, const std::function<std::string()>& work,
-                            int input, int answer) {
+                            int input, int answer, pid_t parent) {
   int code = 1;
   std::string text;
   try {
     limit_memory();
     enter_tree(tree);
+    die_with(parent);
     close_all_but(input < 0 ? answer : input, answer);
     text = work();
     code = 0;
@@ -104,9 +113,9 @@ std::string run_in_chroot(const std::string& tree, const std::function<std::stri
   int pipe_fds[2];
   if (pipe2(pipe_fds, O_CLOEXEC) != 0) throw Error(ErrorCode::unavailable, "no pipe");
   Fd in(pipe_fds[0]), out(pipe_fds[1]);
-  const pid_t child = fork();
+  const pid_t parent = getpid(), child = fork();
   if (child < 0) throw Error(ErrorCode::unavailable, "no process");
-  if (child == 0) run_child(tree, work, input, out.get());
+  if (child == 0) run_child(tree, work, input, out.get(), parent);
   out.reset();
   std::string text;
   char some[4096];

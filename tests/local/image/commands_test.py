@@ -103,7 +103,8 @@ def main(home):
     assert gone == [made["digest"]], gone
 
     os.mkdir(home + "/bin")
-    os.symlink(shutil.which("prlimit"), home + "/bin/prlimit")
+    for program in ("prlimit", "setpriv"):
+        os.symlink(shutil.which(program), home + "/bin/" + program)
     missing = image("pull", "127.0.0.1:1/x:y", "pulled", code=1, path=home + "/bin")
     assert "apt-get install skopeo" in missing, missing
     if shutil.which("skopeo") is None:

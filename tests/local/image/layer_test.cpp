@@ -4,8 +4,10 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 
@@ -13,6 +15,7 @@
 #include "local/fd.hpp"
 #include "local/image/run_in_chroot.hpp"
 #include "tests/local/image/oci_builder.hpp"
+#include "tests/support/eventually.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
@@ -107,6 +110,33 @@ TEST_F(LayerTest, NothingThatIsOpenLeadsOut) {
   };
   EXPECT_EQ(run_in_chroot(tree(), open_ones, input.get()), "input other ") << "that is the answer";
   EXPECT_EQ(run_in_chroot(tree(), open_ones), "other ");
+}
+
+TEST_F(LayerTest, NobodyUnpacksForWhoWasKilled) {
+  const pid_t runner = fork();
+  if (runner == 0) {
+    const auto unpack_forever = [] {
+      std::ofstream("/draft") << getpid() << std::flush;
+      rename("/draft", "/pid");
+      for (;;) pause();
+      return std::string();
+    };
+    run_in_chroot(tree(), unpack_forever);
+    _exit(0);
+  }
+  pid_t unpacking = 0;
+  EXPECT_TRUE(eventually([&] {
+    std::ifstream told(tree() + "/pid");
+    return static_cast<bool>(told >> unpacking);
+  }));
+  kill(runner, SIGKILL);
+  waitpid(runner, nullptr, 0);
+  EXPECT_TRUE(eventually([&] {
+    std::string state;
+    std::ifstream status("/proc/" + std::to_string(unpacking) + "/stat");
+    return !std::getline(status, state) || state.find(") Z ") != std::string::npos;
+  }));
+  if (unpacking > 0) kill(unpacking, SIGKILL);
 }
 
 }  // namespace
