@@ -17,11 +17,15 @@ struct ProviderParts {
   asio::any_io_executor executor;  // runs refreshes in the background
 };
 
+class LiveInputs;
+
 // The settings and decrypted credentials of a deployment.
 struct ProviderConfig {
   Json settings;
   Json credentials;
   bool tenant_owned = false;  // allows public addresses only
+  // Of the deployment, whose Provider is replaced when its settings change; null: of this one.
+  std::shared_ptr<LiveInputs> inputs = nullptr;
 };
 
 // A kind of backend that is made from a deployment's row. The local provider is not one: it belongs

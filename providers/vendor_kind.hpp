@@ -1,9 +1,11 @@
 #pragma once
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "providers/catalog.hpp"
+#include "providers/shell/live_input_provider.hpp"
 
 namespace sandgate {
 
@@ -23,7 +25,10 @@ ProviderKind vendor_kind(std::string name,
             Settings settings = read(config.settings, config.credentials, problems);
             problems.throw_if_any();
             settings.allow_private = !config.tenant_owned;
-            return std::make_shared<Adapter>(parts.http, parts.executor, std::move(settings));
+            auto made = std::make_shared<Adapter>(parts.http, parts.executor, std::move(settings));
+            if constexpr (std::is_base_of_v<LiveInputProvider, Adapter>)
+              if (config.inputs) made->share_inputs(config.inputs);
+            return made;
           }};
 }
 

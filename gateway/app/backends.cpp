@@ -66,8 +66,19 @@ DeploymentSet Backends::fixed() const {
 std::shared_ptr<Provider> Backends::make_provider(const DeploymentRow& row) {
   const ProviderKind* kind = find_provider_kind(row.provider);
   if (!kind) throw Error(ErrorCode::invalid, "no provider '" + row.provider + "'");
-  return kind->make({foundation.curl, foundation.executor()},
-                    {backend_settings(row.settings), credentials_of(row), row.tenant.has_value()});
+  auto& inputs = inputs_[DeploymentKey{row.name, row.tenant}];
+  if (!inputs) inputs = std::make_shared<LiveInputs>();
+  return kind->make(
+      {foundation.curl, foundation.executor()},
+      {backend_settings(row.settings), credentials_of(row), row.tenant.has_value(), inputs});
+}
+
+void Backends::forget_removed(const DeploymentSet& set) {
+  const auto exists = [&](const DeploymentKey& key) {
+    return find_deployment(set, key) != nullptr;
+  };
+  health.forget_unless(exists);
+  std::erase_if(inputs_, [&](const auto& one) { return !exists(one.first); });
 }
 
 void Backends::check(const DeploymentRow& row, Problems& problems) const {
@@ -98,10 +109,7 @@ void Backends::subscribe() {
   });
   // Failures with earlier credentials or settings say nothing about the current ones.
   deployments.on_change([this](const DeploymentKey& deployment) { health.recovered(deployment); });
-  deployments.on_reload([this](const DeploymentSet& set) {
-    health.forget_unless(
-        [&](const DeploymentKey& key) { return find_deployment(set, key) != nullptr; });
-  });
+  deployments.on_reload([this](const DeploymentSet& set) { forget_removed(set); });
   breakers.subscribe(foundation.notifications, foundation.executor());
   foundation.notifications.subscribe(kDeploymentsChannel,
                                      [this](const std::string&) { deployments.wake(); });

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 
 #include "gateway/app/foundation.hpp"
@@ -7,6 +8,7 @@
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/shared_breakers.hpp"
 #include "local/local_provider.hpp"
+#include "providers/shell/live_inputs.hpp"
 
 namespace sandgate {
 
@@ -39,6 +41,10 @@ struct Backends {
   DeploymentSet fixed() const;
   std::shared_ptr<Provider> make_provider(const DeploymentRow& row);
   void publish_breaker(const DeploymentKey& deployment, Breaker breaker);
+  void forget_removed(const DeploymentSet& set);
+
+  // Programs that run go on when their deployment changes; used by reloads only.
+  std::map<DeploymentKey, std::shared_ptr<LiveInputs>> inputs_;
 };
 
 }  // namespace sandgate

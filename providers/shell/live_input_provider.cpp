@@ -9,7 +9,7 @@ Task<std::shared_ptr<LiveInput>> LiveInputProvider::input_elsewhere(std::string,
 }
 
 Task<std::shared_ptr<LiveInput>> LiveInputProvider::input_of(std::string id, std::string process) {
-  auto held = inputs_.find(id, process);
+  auto held = inputs_->find(id, process);
   if (held) co_return held;
   co_return co_await input_elsewhere(std::move(id), std::move(process));
 }

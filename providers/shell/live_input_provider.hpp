@@ -12,7 +12,9 @@ class LiveInputProvider : public ShellProvider {
   Task<void> close_stdin(std::string id, std::string process) override;
   Task<void> resize(std::string id, std::string process, PtySize size) override;
 
-  LiveInputs& inputs() { return inputs_; }
+  LiveInputs& inputs() { return *inputs_; }
+  // Before use: those of the processes that earlier objects of the same deployment started.
+  void share_inputs(std::shared_ptr<LiveInputs> inputs) { inputs_ = std::move(inputs); }
 
  protected:
   explicit LiveInputProvider(asio::any_io_executor executor) : ShellProvider(std::move(executor)) {}
@@ -24,7 +26,7 @@ class LiveInputProvider : public ShellProvider {
  private:
   Task<std::shared_ptr<LiveInput>> input_of(std::string id, std::string process);
 
-  LiveInputs inputs_;
+  std::shared_ptr<LiveInputs> inputs_ = std::make_shared<LiveInputs>();
 };
 
 }  // namespace sandgate

@@ -18,8 +18,8 @@ class LiveInput {
   virtual Task<void> resize(PtySize size) = 0;
 };
 
-// The process inputs whose connections this gateway holds, for backends that accept input only over
-// the connection of the output. Thread-safe.
+// The process inputs of one deployment whose connections this gateway holds, for backends that
+// accept input only over the connection of the output. Thread-safe.
 class LiveInputs {
  public:
   // Registers the input until it is destroyed. A process without an id is ignored.

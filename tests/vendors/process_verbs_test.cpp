@@ -102,6 +102,17 @@ TEST_P(VendorsWithStdin, WriteItByTheProcessId) {
   EXPECT_EQ(read(*stream), std::string("a\0b", 3));
 }
 
+// A deployment may get another key or limit while programs run.
+TEST_P(VendorsWithStdin, TakeItWhenTheirDeploymentWasChanged) {
+  auto stream = start({.shell = "read line; echo $line; exec cat"});
+  loop_.run(provider().write_stdin(box_, process_, "before\n"));
+  EXPECT_EQ(read(*stream, "before\n"), "before\n");
+  vendor_->change();
+  loop_.run(provider().write_stdin(box_, process_, "after\n"));
+  loop_.run(provider().close_stdin(box_, process_));
+  EXPECT_EQ(read(*stream), "after\n");
+}
+
 TEST_P(VendorsWithStdin, KeepWhatManyWriteAtOnceWhole) {
   using namespace asio::experimental::awaitable_operators;
   auto stream = start({.argv = {"sort"}});

@@ -209,8 +209,10 @@ VendorLine vercel_line() {
 }
 
 std::shared_ptr<Provider> provider_at(const std::string& url, const VendorLine& line,
-                                      const ProviderParts& parts) {
-  const ProviderConfig config{.settings = line.settings(url), .credentials = line.credentials};
+                                      const ProviderParts& parts,
+                                      std::shared_ptr<LiveInputs> inputs = nullptr) {
+  const ProviderConfig config{
+      .settings = line.settings(url), .credentials = line.credentials, .inputs = std::move(inputs)};
   return find_provider_kind(line.name)->make(parts, config);
 }
 
@@ -252,7 +254,15 @@ std::vector<VendorLine> vendors_with(Verb verb) {
 
 Vendor::Vendor(const VendorLine& line, asio::any_io_executor executor,
                std::shared_ptr<VendorServer> server)
-    : server_(server ? std::move(server) : std::make_shared<VendorServer>(line.script, line.specs)),
-      provider_(provider_at(server_->url(), line, {http_, std::move(executor)})) {}
+    : line_(line),
+      executor_(std::move(executor)),
+      server_(server ? std::move(server) : std::make_shared<VendorServer>(line.script, line.specs)),
+      inputs_(std::make_shared<LiveInputs>()) {
+  change();
+}
+
+void Vendor::change() {
+  provider_ = provider_at(server_->url(), line_, {http_, executor_}, inputs_);
+}
 
 }  // namespace sandgate::test

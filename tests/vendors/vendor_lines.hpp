@@ -5,6 +5,7 @@
 
 #include "gateway/core/json_reader.hpp"
 #include "providers/provider.hpp"
+#include "providers/shell/live_inputs.hpp"
 #include "providers/transport/curl_client.hpp"
 #include "tests/vendors/vendor_server.hpp"
 
@@ -48,9 +49,14 @@ class Vendor {
          std::shared_ptr<VendorServer> server = nullptr);
   Provider& provider() { return *provider_; }
   VendorServer& server() { return *server_; }
+  // Makes the adapter anew, as a change of the deployment does.
+  void change();
 
  private:
+  const VendorLine line_;
+  const asio::any_io_executor executor_;
   const std::shared_ptr<VendorServer> server_;
+  const std::shared_ptr<LiveInputs> inputs_;
   CurlClient http_;
   std::shared_ptr<Provider> provider_;
 };
