@@ -61,14 +61,12 @@ bool read_network_deny(ObjectReader& reader) {
 DescriptorLimits read_limits(ObjectReader& reader, DescriptorLimits fallback) {
   const Json* object = reader.object("limits");
   if (!object) return fallback;
-  Problems problems;
-  ObjectReader limits(*object, problems, reader.path_of("limits"));
+  ObjectReader limits = reader.within("limits", *object);
   const auto vcpu = limits.quarter_steps("vcpu", 250, 1'000'000);
   const auto memory = limits.integer("memory_mib", 128, 1 << 30);
   const auto disk = limits.integer("disk_gib", 1, 1 << 20);
   const auto ttl = limits.integer("ttl_seconds", 1, INT32_MAX);
   limits.finish();
-  if (!problems.empty()) reader.problem("limits", problems.fields().front().message);
   return {vcpu.value_or(fallback.max_milli_vcpu), memory.value_or(fallback.max_memory_mib),
           disk.value_or(fallback.max_disk_gib), ttl.value_or(fallback.max_ttl_seconds)};
 }

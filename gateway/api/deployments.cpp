@@ -31,7 +31,8 @@ std::optional<Credentials> read_credentials(ObjectReader& reader) {
   Credentials credentials;
   for (const auto& [name, value] : *texts) {
     if (!is_env_name(name))
-      reader.problem("credentials", "'" + name + "' must match [A-Za-z_][A-Za-z0-9_]{0,127}");
+      reader.member_problem("credentials", name,
+                            "its name must match [A-Za-z_][A-Za-z0-9_]{0,127}");
     credentials.emplace(name, Secret(value));
   }
   return credentials;

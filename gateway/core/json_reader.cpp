@@ -189,6 +189,10 @@ const Json* ObjectReader::array(std::string_view name, size_t max_items) {
   return member;
 }
 
+ObjectReader ObjectReader::within(std::string_view name, const Json& member) const {
+  return ObjectReader(member, problems_, path_of(name));
+}
+
 std::string ObjectReader::path_of(std::string_view name) const {
   return path_ + "/" + pointer_token(name);
 }
@@ -199,6 +203,11 @@ void ObjectReader::problem(std::string_view name, std::string message) {
 
 void ObjectReader::item_problem(std::string_view name, size_t index, std::string message) {
   problems_.add(path_of(name) + "/" + std::to_string(index), std::move(message));
+}
+
+void ObjectReader::member_problem(std::string_view name, std::string_view member,
+                                  std::string message) {
+  problems_.add(path_of(name) + "/" + pointer_token(member), std::move(message));
 }
 
 void ObjectReader::require(std::string_view name) {

@@ -77,10 +77,13 @@ class ObjectReader {
   const Json* array(std::string_view name, size_t max_items);
   // Returns the member of any type, or null if it is absent.
   const Json* any(std::string_view name);
+  // A reader of a member that object() returned.
+  ObjectReader within(std::string_view name, const Json& member) const;
 
   std::string path_of(std::string_view name) const;
   void problem(std::string_view name, std::string message);
   void item_problem(std::string_view name, size_t index, std::string message);
+  void member_problem(std::string_view name, std::string_view member, std::string message);
   void require(std::string_view name);
   void finish();
 

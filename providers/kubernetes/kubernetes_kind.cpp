@@ -27,7 +27,7 @@ void read_kube_isolation(ObjectReader& reader, kubernetes::PodRules& rules) {
     if (isolation && *isolation != Isolation::process)
       rules.isolation[name] = *isolation;
     else
-      reader.problem("isolation", "must map to container, kernel or microvm");
+      reader.member_problem("isolation", name, "must be container, kernel or microvm");
   }
   // Otherwise the isolation of the runtime class is unknown.
   if (!rules.runtime_class.empty() && !rules.isolation.contains(rules.runtime_class))

@@ -32,6 +32,26 @@ TEST(Catalog, MistakesOfARowHavePaths) {
   EXPECT_EQ(problems_of(good, {{"api_key", "a\r\nb"}}), Paths{"/credentials/api_key"});
 }
 
+// All mistakes are told at once, each at its own place.
+TEST(Catalog, MistakesWithinASettingHavePaths) {
+  const Json limits{{"vcpu", "two"}, {"memory_mib", 5}, {"disk", 1}};
+  const Json isolation{{"gvisor", "strong"}, {"kata/qemu", "microvm"}, {"none", "process"}};
+  for (const ProviderKind& kind : provider_kinds()) {
+    if (kind.name == "sandgate") continue;  // that gateway tells its limits
+    Problems problems;
+    kind.validate({{"limits", limits}, {"isolation", isolation}}, Json::object(), problems);
+    std::set<std::string> paths;
+    for (const auto& field : problems.fields()) paths.insert(field.path);
+    for (const char* name : {"vcpu", "memory_mib", "disk"})
+      EXPECT_TRUE(paths.contains(std::string("/settings/limits/") + name)) << kind.name << name;
+    EXPECT_FALSE(paths.contains("/settings/limits")) << kind.name;
+    if (kind.name != "kubernetes") continue;
+    EXPECT_TRUE(paths.contains("/settings/isolation/gvisor"));
+    EXPECT_TRUE(paths.contains("/settings/isolation/none"));
+    EXPECT_FALSE(paths.contains("/settings/isolation/kata~1qemu"));
+  }
+}
+
 // Whichever kind it is, and whatever its setting is called.
 TEST(Catalog, PrivateUrlsInATenantsSettingsHavePaths) {
   Problems problems;

@@ -206,7 +206,8 @@ TEST(KubernetesWire, SettingsAreReadStrictly) {
   EXPECT_EQ(wrong({}, key), Paths{});
   EXPECT_EQ(wrong({}, {{"client_certificate", "-----BEGIN x"}}), Paths{"/credentials/client_key"});
   EXPECT_EQ(wrong({{"runtime_class", "gvisor"}}, token), Paths{"/settings/runtime_class"});
-  EXPECT_EQ(wrong({{"isolation", {{"runc", "process"}}}}, token), Paths{"/settings/isolation"});
+  EXPECT_EQ(wrong({{"isolation", {{"runc", "process"}}}}, token),
+            Paths{"/settings/isolation/runc"});
   EXPECT_EQ(wrong({{"sandboxes", "vm"}}, token), Paths{"/settings/sandboxes"});
   EXPECT_EQ(wrong({{"ca_certificate", "x"}}, token), Paths{"/settings/ca_certificate"});
 }
