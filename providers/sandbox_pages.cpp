@@ -1,28 +1,35 @@
 #include "providers/sandbox_pages.hpp"
 
 namespace sandgate {
+namespace {
+
+constexpr const char* kTooMuch = " lists more than can be read";
+
+}  // namespace
 
 std::string next_query(std::string_view name, const std::string& value) {
   return value.empty() ? "" : "&" + std::string(name) + "=" + percent_encode(value);
 }
 
-Error ListBudget::used_up() const {
-  Error error(ErrorCode::unavailable, provider_ + " lists more than can be read");
+Error ListBudget::broken(const char* how) const {
+  Error error(ErrorCode::unavailable, provider_ + how);
   error.provider = provider_;
   return error;
 }
 
-void ListBudget::take_page() {
-  if (pages_-- == 0) throw used_up();
+void ListBudget::take_page(const std::string& address) {
+  const bool is_new = address.empty() || asked_.insert(std::hash<std::string>()(address)).second;
+  if (!is_new) throw broken(" leads back to a page of its list");
+  if (pages_-- == 0) throw broken(kTooMuch);
 }
 
 void ListBudget::take_entries(size_t count) {
-  if (count > entries_) throw used_up();
+  if (count > entries_) throw broken(kTooMuch);
   entries_ -= count;
 }
 
 void ListBudget::take_bytes(size_t count) {
-  if (count > bytes_) throw used_up();
+  if (count > bytes_) throw broken(kTooMuch);
   bytes_ -= count;
 }
 
@@ -32,8 +39,8 @@ Task<std::vector<BackendSandbox>> list_pages(RestApi& api, std::string path,
   std::vector<BackendSandbox> all;
   std::string next;
   do {
-    budget.take_page();
     RestCall call{.path = path + next, .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api.call(std::move(call));
     SandboxPage page = read(document);
     budget.take_entries(page.sandboxes.size() + page.remains.size());

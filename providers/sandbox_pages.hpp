@@ -1,5 +1,6 @@
 #pragma once
 #include <functional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,15 +28,18 @@ class ListBudget {
                       size_t bytes = 128 << 20)
       : provider_(std::move(provider)), pages_(pages), entries_(entries), bytes_(bytes) {}
 
-  void take_page();  // call before each request
+  // Call before each request. Throws for a second one with the same address (empty: not compared),
+  // since a vendor that leads back to a page has no last one.
+  void take_page(const std::string& address = "");
   void take_entries(size_t count);
   void take_bytes(size_t count);
   size_t* bytes() { return &bytes_; }  // for RestCall::budget
 
  private:
-  Error used_up() const;
+  Error broken(const char* how) const;
 
   std::string provider_;
+  std::set<size_t> asked_;  // hashes of addresses
   int pages_;
   size_t entries_, bytes_;
 };

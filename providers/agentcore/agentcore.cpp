@@ -94,7 +94,7 @@ Task<std::vector<BackendSandbox>> AgentcoreProvider::list() {
   Json question{{"maxResults", 100}, {"status", "READY"}};
   ListBudget budget("agentcore");
   for (;;) {
-    budget.take_page();
+    budget.take_page(question.dump());
     RestCall call{.method = "POST",
                   .path = interpreter_path() + "/sessions/list",
                   .json = question,

@@ -94,8 +94,8 @@ Task<std::vector<Json>> E2bProvider::entries_of(std::string path) {
   std::string cursor;
   ListBudget budget("e2b");
   for (;;) {
-    budget.take_page();
     RestCall call{.path = path + cursor, .budget = budget.bytes()};
+    budget.take_page(call.path);
     HttpReply reply = co_await api_.send(std::move(call));
     if (reply.status != 200) throw api_.failure(reply, path);
     auto parsing = api_.parse(std::move(reply.body));

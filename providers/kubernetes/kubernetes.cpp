@@ -82,9 +82,9 @@ Task<std::vector<kubernetes::Box>> KubernetesProvider::pages(bool resources) {
   // A pod's description is long.
   ListBudget budget("kubernetes", 1000, 100'000, 1 << 30);
   for (;;) {
-    budget.take_page();
     RestCall call{.path = path + "?labelSelector=" + kSandboxTag + "&limit=500" + more,
                   .budget = budget.bytes()};
+    budget.take_page(call.path);
     const auto document = co_await api_for(resources).find(std::move(call));
     if (!document) co_return all;  // the cluster has no such resource
     const Json& items = list_of("kubernetes", *document, "items");

@@ -112,9 +112,9 @@ Task<std::vector<BackendSandbox>> OpenSandboxProvider::pages(std::string query) 
   std::vector<BackendSandbox> all;
   ListBudget budget("opensandbox");
   for (int page = 1;; ++page) {
-    budget.take_page();
     RestCall call{.path = "/sandboxes?pageSize=100&page=" + std::to_string(page) + query,
                   .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("opensandbox", document, "items");
     budget.take_entries(items.size());

@@ -56,9 +56,9 @@ Task<std::optional<opensandbox::Snapshot>> OpenSandboxProvider::named_snapshot(
   std::optional<opensandbox::Snapshot> failed;
   ListBudget budget("opensandbox");
   for (int page = 1;; ++page) {
-    budget.take_page();
     RestCall call{.path = "/snapshots?pageSize=100&page=" + std::to_string(page),
                   .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("opensandbox", document, "items")) {
       auto one = opensandbox::to_snapshot(item);

@@ -189,9 +189,9 @@ Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {
   std::string cursor;
   ListBudget budget("sandgate");
   do {
-    budget.take_page();
     RestCall call{.path = sandbox_path(id) + "/processes?limit=100" + cursor,
                   .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("sandgate", document, "items");
     budget.take_entries(items.size());

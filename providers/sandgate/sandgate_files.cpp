@@ -87,8 +87,8 @@ Task<std::vector<FileEntry>> SandgateProvider::list_files(std::string id, std::s
   std::string cursor;
   ListBudget budget("sandgate");
   do {
-    budget.take_page();
     RestCall call{.path = query + cursor, .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     const Json& items = list_of("sandgate", document, "items");
     budget.take_entries(items.size());

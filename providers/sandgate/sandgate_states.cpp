@@ -72,8 +72,8 @@ Task<std::optional<BackendSnapshot>> SandgateProvider::find_snapshot(std::string
   std::string cursor;
   ListBudget budget("sandgate");
   do {
-    budget.take_page();
     RestCall call{.path = "/v1/snapshots?limit=100" + cursor, .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("sandgate", document, "items"))
       if (text_of(item, "name") == snapshot_id) co_return wire::to_backend_snapshot(item);

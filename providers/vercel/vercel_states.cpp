@@ -100,9 +100,9 @@ Task<std::optional<BackendSnapshot>> VercelProvider::find_snapshot(std::string s
   std::string cursor;
   ListBudget budget("vercel");
   do {
-    budget.take_page();
     RestCall call{.path = with_team("/v2/sandboxes/snapshots" + all + cursor),
                   .budget = budget.bytes()};
+    budget.take_page(call.path);
     const Json document = co_await api_.call(std::move(call));
     for (const Json& item : list_of("vercel", document, "snapshots"))
       if (text_of(item, "sourceSessionId") == box.saved_session &&

@@ -57,10 +57,27 @@ TEST(SandboxPages, WhatIsLeftOfEndedSandboxesIsListedAsGone) {
 }
 
 TEST(SandboxPages, AListWithoutAnEndIsAnError) {
+  std::deque<HttpReply> pages;
+  for (int i = 0; i <= 1000; ++i)
+    pages.push_back({200, {}, Json{{"items", Json::array()}, {"next", std::to_string(i)}}.dump()});
   test::ScriptedClient client;
-  client.always({200, {}, R"({"items":[],"next":"again"})"});
+  client.script(std::move(pages));
   EXPECT_EQ(test::code_of([&] { listed(client); }), ErrorCode::unavailable);
   EXPECT_EQ(client.asked().size(), 1000U);
+}
+
+// The vendor would be asked for all the pages there may be, at each look at the list.
+TEST(SandboxPages, AListThatLeadsBackIsNotFollowed) {
+  for (const std::vector<std::string>& way :
+       {std::vector<std::string>{"a", "a"}, {"a", "b", "c", "a"}}) {
+    std::deque<HttpReply> pages;
+    for (const std::string& next : way)
+      pages.push_back({200, {}, Json{{"items", Json::array()}, {"next", next}}.dump()});
+    test::ScriptedClient client;
+    client.script(std::move(pages));
+    EXPECT_EQ(test::code_of([&] { listed(client); }), ErrorCode::unavailable);
+    EXPECT_EQ(client.asked().size(), way.size());
+  }
 }
 
 // How many of two pages with three entries are read before there is no room for more.
