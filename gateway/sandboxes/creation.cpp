@@ -143,7 +143,8 @@ Task<SandboxRecord> Creation::run() {
     std::ranges::move(placement.attempts, std::back_inserter(decision_.attempts));
     if (speculative_) speculative_->answer(placement.placed);
     if (!placement.placed) {
-      const Error error = tried || decision_.attempts.empty() ? *placement.error : another;
+      Error error = tried || decision_.attempts.empty() ? *placement.error : another;
+      if (!error.retry_after) error.retry_after = usual_wait(error.code);
       if (!has_intention_) co_await write_intention();
       co_await give_up(error);
       throw error;

@@ -251,7 +251,13 @@ TEST(Accounts, ASandboxThatIsAnothersIsTheBackendsFailure) {
   };
   EXPECT_EQ(attempts("'" + second.id.value + "'"), "a failed unavailable, b created");
   const auto there = [](Profile& p) { p.placement.only = {"a"}; };
-  EXPECT_EQ(code_of([&] { world.create(there); }), ErrorCode::unavailable);
+  try {
+    world.create(there);
+    ADD_FAILURE() << "it took the first one's sandbox";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code, ErrorCode::unavailable);
+    EXPECT_EQ(error.retry_after, std::chrono::seconds(2));
+  }
   EXPECT_EQ(attempts("(SELECT id FROM sandbox WHERE state = 'failed')"), "a failed unavailable");
   world.b->fail_creates(FakeProvider::Fault::error, ErrorCode::no_capacity);
   EXPECT_EQ(code_of([&] { world.create(); }), ErrorCode::no_capacity) << "the last one's word";
