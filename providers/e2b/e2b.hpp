@@ -72,6 +72,7 @@ class E2bProvider : public ShellProvider {
   Task<e2b::Access> access_of(std::string id);
   BackendSandbox to_sandbox(const Json& document) const;
   Task<Json> filesystem(std::string id, std::string method, Json body);
+  Task<void> check_may_go(std::string id, std::string path);  // throws for the root and the home
 
   HttpClient& http_;
   const E2bSettings settings_;

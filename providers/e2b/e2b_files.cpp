@@ -96,9 +96,16 @@ Task<FileEntry> E2bProvider::move(std::string id, std::string from, std::string 
   co_return e2b::to_entry(field_of(document, "entry"));
 }
 
+Task<void> E2bProvider::check_may_go(std::string id, std::string path) {
+  const std::string line = shell::stays_line(path);
+  const LineResult ran = co_await run(std::move(id), line);
+  if (ran.status == 0) throw shell::root_and_home_stay();
+}
+
 Task<void> E2bProvider::remove(std::string id, std::string path, bool recursive) {
-  // envd's Remove is always recursive and succeeds for a missing file.
+  // envd's Remove is always recursive, succeeds for a missing file and takes the home away.
   const FileEntry entry = co_await stat(id, path);
+  if (entry.type == FileType::directory) co_await check_may_go(id, path);
   if (!recursive && entry.type == FileType::directory) {
     const auto inside = co_await list_files(id, path, 1);
     if (!inside.empty()) throw Error(ErrorCode::conflict, "the directory is not empty");

@@ -21,6 +21,7 @@ constexpr std::string_view kEnd = "\n//\n";
 constexpr std::string_view kEntry =
     R"(e() { stat $L -c '%f %s %Y' -- "$1" && printf '%s\n//\n' "$1" && { [ -L "$1" ] && readlink -- "$1"; printf '//\n'; }; }; )";
 constexpr std::string_view kThere = R"(there() { [ -e "$1" ] || [ -L "$1" ] || exit 44; }; )";
+constexpr std::string_view kStays = R"([ "$p" -ef / ] || [ "$p" -ef "$HOME" ])";
 
 // Prints the output and exit status of `body` as base64.
 std::string wrapped(const std::string& body) {
@@ -37,7 +38,7 @@ Error error_of_end(int status) {
     case in_the_way:
       return Error(ErrorCode::conflict, "something is in the way");
     case stays:
-      return Error(ErrorCode::forbidden, "the root and the home stay");
+      return root_and_home_stay();
     default:
       return Error(ErrorCode::invalid, "the sandbox refused the change");
   }
@@ -120,10 +121,15 @@ std::string move_line(const std::string& from, const std::string& to) {
 std::string remove_line(const std::string& path, bool recursive) {
   const std::string directory = recursive ? "rm -rf \"$p\"" : "rmdir \"$p\" || exit 46";
   return wrapped("p=" + rooted(path) +
-                 "; there \"$p\"; if [ -d \"$p\" ] && [ ! -L \"$p\" ]; then "
-                 "[ \"$p\" -ef / ] || [ \"$p\" -ef \"$HOME\" ] && exit 47; " +
-                 directory + "; else rm -f \"$p\"; fi");
+                 "; there \"$p\"; if [ -d \"$p\" ] && [ ! -L \"$p\" ]; then " +
+                 std::string(kStays) + " && exit 47; " + directory + "; else rm -f \"$p\"; fi");
 }
+
+std::string stays_line(const std::string& path) {
+  return "p=" + rooted(path) + "; " + std::string(kStays);
+}
+
+Error root_and_home_stay() { return Error(ErrorCode::forbidden, "the root and the home stay"); }
 
 std::string publish_line(const std::string& uploaded, const std::string& path, uint32_t mode) {
   return wrapped("p=" + rooted(uploaded) + "; t=" + rooted(path) +

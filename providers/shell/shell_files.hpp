@@ -22,6 +22,10 @@ std::string list_line(const std::string& path, int depth);
 std::string make_directory_line(const std::string& path);
 std::string move_line(const std::string& from, const std::string& to);
 std::string remove_line(const std::string& path, bool recursive);
+// Succeeds if the path is one that must not be removed, for which remove_line's error is
+// root_and_home_stay().
+std::string stays_line(const std::string& path);
+Error root_and_home_stay();
 // Sets the mode of an uploaded temporary file and moves the file to `path`.
 std::string publish_line(const std::string& uploaded, const std::string& path, uint32_t mode);
 std::vector<FileEntry> read_entries(const std::string& output);

@@ -110,24 +110,54 @@ TEST_F(E2bAccount, AnIdThatIsAnsweredTwiceKeepsItsToken) {
   EXPECT_EQ(find_field(client_.last().headers, "X-Access-Token"), "right");
 }
 
-TEST(E2bFiles, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
-  LiveLoop loop;
-  for (const VendorLine& line : vendor_lines()) {
-    if (line.name != "e2b") continue;
-    Vendor vendor(line, loop.executor());
-    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = line.image};
-    const std::string id = loop.run(vendor.provider().create(std::move(spec))).backend_id;
-    // envd reads "~" as the home, and so must the lines that set the mode.
-    for (const char* path : {"run.sh", "~/in/run.sh", "~/-n ~'$a.sh"})
-      for (const uint32_t mode : {0600U, 0644U, 0755U, 0644U}) {
-        TextBytes text("x");
-        EXPECT_EQ(loop.run(vendor.provider().write_file(id, path, mode, text)).mode, mode) << path;
-        EXPECT_EQ(loop.run(vendor.provider().stat(id, path)).mode, mode) << path;
-      }
-    for (const FileEntry& entry : loop.run(vendor.provider().list_files(id, "", 1)))
-      EXPECT_NE(entry.name, "~");
-    loop.run(vendor.provider().kill(id));
+// With a sandbox of the fake.
+class E2bSandbox : public testing::Test {
+ protected:
+  void SetUp() override {
+    for (const VendorLine& line : vendor_lines())
+      if (line.name == "e2b") vendor_ = std::make_unique<Vendor>(line, loop_.executor());
+    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = "base"};
+    id_ = loop_.run(provider().create(std::move(spec))).backend_id;
   }
+  void TearDown() override { loop_.run(provider().kill(id_)); }
+
+  Provider& provider() { return vendor_->provider(); }
+  template <class T>
+  Error refusal(Task<T> task) {
+    const auto outcome = loop_.run(attempt(std::move(task)));
+    const auto* error = std::get_if<Error>(&outcome);
+    return error ? *error : Error(ErrorCode::internal, "it was done");
+  }
+
+  LiveLoop loop_;
+  std::unique_ptr<Vendor> vendor_;
+  std::string id_;
+};
+
+TEST_F(E2bSandbox, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
+  // envd reads "~" as the home, and so must the lines that set the mode.
+  for (const char* path : {"run.sh", "~/in/run.sh", "~/-n ~'$a.sh"})
+    for (const uint32_t mode : {0600U, 0644U, 0755U, 0644U}) {
+      TextBytes text("x");
+      EXPECT_EQ(loop_.run(provider().write_file(id_, path, mode, text)).mode, mode) << path;
+      EXPECT_EQ(loop_.run(provider().stat(id_, path)).mode, mode) << path;
+    }
+  for (const FileEntry& entry : loop_.run(provider().list_files(id_, "", 1)))
+    EXPECT_NE(entry.name, "~");
+}
+
+// envd would remove it, and with it the working directory of every command.
+TEST_F(E2bSandbox, TheHomeIsNotRemoved) {
+  TextBytes text("x");
+  loop_.run(provider().write_file(id_, "sub/file", 0644, text));
+  const std::string home = loop_.run(provider().stat(id_, "sub")).path + "/..";
+  for (const std::string& path : {std::string("."), std::string("~"), std::string("sub/.."), home})
+    for (const bool recursive : {true, false})
+      EXPECT_EQ(refusal(provider().remove(id_, path, recursive)).code, ErrorCode::forbidden)
+          << path;
+  EXPECT_EQ(loop_.run(provider().stat(id_, "sub/file")).size, 1U);
+  loop_.run(provider().remove(id_, "sub", true));
+  EXPECT_EQ(refusal(provider().stat(id_, "sub")).code, ErrorCode::not_found);
 }
 
 }  // namespace
