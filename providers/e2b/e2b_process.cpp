@@ -35,6 +35,9 @@ Task<void> E2bProcess::start() {
     // The access token was accepted with the request, so this refusal is about the account.
     if (!command_.user.empty() && are_credentials_refused(*error))
       throw Error::invalid("/user", "is not an account of the sandbox");
+    // Of what is asked of envd, only the directory may be wrong: the program is our own.
+    if (!command_.cwd.empty() && error->code == ErrorCode::invalid)
+      throw Error::invalid("/cwd", "is not a directory in the sandbox");
     throw *error;
   }
   const std::optional<Json>& first = std::get<0>(outcome);

@@ -160,5 +160,16 @@ TEST_F(E2bSandbox, TheHomeIsNotRemoved) {
   EXPECT_EQ(refusal(provider().stat(id_, "sub")).code, ErrorCode::not_found);
 }
 
+TEST_F(E2bSandbox, ADirectoryThatIsNotThereIsNamed) {
+  const auto start = [this](std::string cwd) {
+    Command command{.argv = {"true"}, .cwd = std::move(cwd), .process_id = ProcessId::make().value};
+    return provider().exec(id_, std::move(command));
+  };
+  const Error refused = refusal(start("/no/such/place"));
+  EXPECT_EQ(refused.code, ErrorCode::invalid);
+  ASSERT_EQ(refused.fields.size(), 1U);
+  EXPECT_EQ(refused.fields[0].path, "/cwd");
+}
+
 }  // namespace
 }  // namespace sandgate::test
