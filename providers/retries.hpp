@@ -12,11 +12,11 @@
 namespace sandgate {
 
 // The failure of a call that follows an accepted create, as that create's own: it proves nothing
-// about the sandbox. Error(timeout) or Error(unavailable), without the mark of refused credentials,
-// which would prove that nothing was made.
+// about the sandbox. Error(timeout) or Error(unavailable), without the marks of refused credentials
+// and of a request that was never sent, which would prove that nothing was made.
 inline Error of_unknown_outcome(Error error) {
   if (error.code != ErrorCode::timeout) error.code = ErrorCode::unavailable;
-  if (are_credentials_refused(error)) error.details = nullptr;
+  if (are_credentials_refused(error) || was_never_sent(error)) error.details = nullptr;
   return error;
 }
 

@@ -20,7 +20,8 @@ constexpr std::chrono::milliseconds kNodeStart{2000};
 void check_unused(pqxx::work& tx, const DeploymentRow& row) {
   if (sandbox_rows::any_on(tx, row.name, row.tenant))
     throw Error(ErrorCode::conflict,
-                "sandboxes or snapshots are still on this deployment: disable it, and end them");
+                "sandboxes or snapshots are still on this deployment, or what a create left there"
+                " is looked for: disable it, end them, and try again");
 }
 
 std::shared_ptr<LocalProvider> local_provider(const Foundation& foundation,

@@ -61,6 +61,14 @@ bool are_credentials_refused(const Error& error) {
   return found != error.details.end() && *found == "refused";
 }
 
+Error never_sent(Error error) {
+  if (!error.details.is_object()) error.details = nlohmann::json::object();
+  error.details[kNeverSent] = true;
+  return error;
+}
+
+bool was_never_sent(const Error& error) { return error.details.contains(kNeverSent); }
+
 Error agent_missing(const std::string& message) {
   Error error(ErrorCode::not_found, message);
   error.details = {{"missing", "agent"}};

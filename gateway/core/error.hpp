@@ -63,6 +63,12 @@ class Error : public std::runtime_error {
 Error credentials_refused(const std::string& provider);
 bool are_credentials_refused(const Error& error);
 
+// Marks the failure of a request to a backend that was never sent, since there was no connection:
+// it had no effect, whatever its code. Clients are not told (http/problem).
+Error never_sent(Error error);
+bool was_never_sent(const Error& error);
+inline constexpr const char* kNeverSent = "never_sent";  // the detail that is the mark
+
 // Returns Error(not_found) for a way into a sandbox that is not there, with the detail
 // {"missing":"agent"}: it may have died so lately that its backend does not know.
 Error agent_missing(const std::string& message);

@@ -60,6 +60,7 @@ int status_of(ErrorCode code) {
 Json problem_document(const Error& error, int status, std::string_view request_id) {
   // Details go first, so that they cannot override members of the API contract.
   Json document = error.details.is_object() ? error.details : Json::object();
+  document.erase(kNeverSent);
   document["type"] = "urn:sandgate:problem:" + std::string(to_string(error.code));
   document["title"] = reason_of(status);
   document["status"] = status;

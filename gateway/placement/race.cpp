@@ -12,10 +12,12 @@ namespace {
 constexpr std::chrono::seconds kKillTimeout{30};
 constexpr size_t kLongestId = 1024;
 
-// Refused credentials prove that nothing was made, whatever the error's code.
+// Refused credentials and a request that was never sent prove that nothing was made, whatever the
+// error's code.
 AttemptOutcome outcome_of(const Error& error) {
-  return is_definite_failure(error) || are_credentials_refused(error) ? AttemptOutcome::failed
-                                                                      : AttemptOutcome::unknown;
+  const bool is_certain =
+      is_definite_failure(error) || are_credentials_refused(error) || was_never_sent(error);
+  return is_certain ? AttemptOutcome::failed : AttemptOutcome::unknown;
 }
 
 // Whether rows, indexes and URL paths can hold the id.

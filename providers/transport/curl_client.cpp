@@ -172,7 +172,7 @@ CurlClient::~CurlClient() = default;
 
 // libcurl starts a thread for each lookup, and a tenant's name server may never answer. The names
 // of the operator are left to it, since a proxy may look them up.
-Task<std::optional<std::string>> CurlClient::addresses_for(HttpCall& call) {
+Task<std::optional<std::string>> CurlClient::look_up(HttpCall& call) {
   if (call.allow_private) co_return std::nullopt;
   const auto place = host_and_port_of(call.url);
   if (!place || is_address(place->host)) co_return std::nullopt;
@@ -187,6 +187,12 @@ Task<std::optional<std::string>> CurlClient::addresses_for(HttpCall& call) {
       std::chrono::ceil<std::chrono::milliseconds>(std::chrono::steady_clock::now() - begin);
   if (is_limited) call.deadline = std::max(call.deadline - taken, std::chrono::milliseconds(1));
   co_return resolve_entry(*place, *found);
+}
+
+Task<std::optional<std::string>> CurlClient::addresses_for(HttpCall& call) {
+  auto outcome = co_await attempt(look_up(call));
+  if (const auto* error = std::get_if<Error>(&outcome)) throw never_sent(*error);
+  co_return std::move(std::get<0>(outcome));
 }
 
 Task<HttpReply> CurlClient::call(HttpCall call) {

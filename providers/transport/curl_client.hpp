@@ -23,6 +23,8 @@ class CurlClient : public HttpClient {
   Task<std::unique_ptr<HttpStream>> stream(HttpCall call) override;
 
  private:
+  // The second throws what was never_sent().
+  Task<std::optional<std::string>> look_up(HttpCall& call);
   Task<std::optional<std::string>> addresses_for(HttpCall& call);
 
   AsyncResolver names_;

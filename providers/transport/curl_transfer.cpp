@@ -29,6 +29,12 @@ Error failure_of(CURLcode code, bool address_refused, bool sent, const std::stri
   return Error(ErrorCode::unavailable, peer + " could not be reached: " + curl_easy_strerror(code));
 }
 
+// `sent`: the request was at least begun.
+Error marked_failure_of(CURLcode code, bool address_refused, bool sent, const std::string& peer) {
+  Error error = failure_of(code, address_refused, sent, peer);
+  return sent ? error : never_sent(std::move(error));
+}
+
 // The blob is not copied: the call owns the text and outlives the handle.
 void set_blob(CURL* easy, CURLoption option, const std::string& pem) {
   curl_blob blob{const_cast<char*>(pem.data()), pem.size(), CURL_BLOB_NOCOPY};
@@ -259,7 +265,8 @@ void CurlTransfer::finish(CURLcode code) {
   // libcurl takes an end within a line of the head for the end of the answer.
   if (code == CURLE_OK && !head_ready_) code = CURLE_GOT_NOTHING;
   if (code != CURLE_OK && !failure_)
-    failure_ = std::make_exception_ptr(failure_of(code, address_refused_, sent_, call_.peer));
+    failure_ =
+        std::make_exception_ptr(marked_failure_of(code, address_refused_, sent_, call_.peer));
   notify(readable_);
   notify(room_);
 }

@@ -17,6 +17,7 @@ TEST(Problem, CarriesWhatTheErrorKnows) {
   error.provider = "local";
   error.retry_after = std::chrono::milliseconds(1200);
   error.details = {{"candidates", 3}, {"status", "not mine to say"}};
+  error = never_sent(std::move(error));  // of one request of several, for placement to judge
   const Response response = problem(error, "rq1");
   EXPECT_EQ(response.status, 429);
   EXPECT_EQ(response.content_type, "application/problem+json");

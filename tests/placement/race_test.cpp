@@ -259,6 +259,33 @@ TEST(Place, ALateOneThatIsSomebodyElsesLivesOn) {
   EXPECT_TRUE(trio.fake(0).has("theirs"));
 }
 
+// Cannot be connected to.
+class Unreachable : public FakeProvider {
+ public:
+  using FakeProvider::FakeProvider;
+  Task<BackendSandbox> create(CreateSpec) override {
+    throw never_sent(Error(code, "no connection"));
+    co_return BackendSandbox{};
+  }
+  ErrorCode code = ErrorCode::unavailable;
+};
+
+TEST(Place, WhatWasNeverSentMadeNothing) {
+  for (const ErrorCode code : {ErrorCode::unavailable, ErrorCode::timeout}) {
+    Trio trio;
+    const auto unreachable = std::make_shared<Unreachable>("a");
+    unreachable->code = code;
+    trio.all[0].backend = unreachable;
+    trio.fake(1).fail_creates(Fault::error, code);
+    const Placement placement = trio.place();
+    ASSERT_EQ(placement.attempts.size(), 3U);
+    EXPECT_EQ(placement.attempts[0].outcome, AttemptOutcome::failed);
+    EXPECT_EQ(placement.attempts[0].code, code);
+    EXPECT_EQ(placement.attempts[1].outcome, AttemptOutcome::unknown);
+    EXPECT_GT(trio.board.health_of(trio.all[0].key()).failure_rate, 0) << "it counts all the same";
+  }
+}
+
 TEST(Place, ThreeBrokenOfThirtyNeverFailACreate) {
   FakeClock clock;
   HealthBoard board(clock);

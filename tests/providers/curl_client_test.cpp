@@ -216,7 +216,10 @@ TEST(CurlClient, ANameThatIsNeverAnsweredHoldsNoCall) {
   call.deadline = std::chrono::milliseconds(20);
   for (int i = 0; i < 5; ++i) {
     call.url = "http://" + std::to_string(i) + ".silent.example/";
-    EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.call(call))), ErrorCode::timeout);
+    const auto outcome = run(attempt(within(std::chrono::seconds(20), client.call(call))));
+    ASSERT_TRUE(std::holds_alternative<Error>(outcome));
+    EXPECT_EQ(std::get<Error>(outcome).code, ErrorCode::timeout);
+    EXPECT_TRUE(was_never_sent(std::get<Error>(outcome)));
     EXPECT_EQ(code_of(within(std::chrono::seconds(20), client.stream(call))), ErrorCode::timeout);
   }
   EXPECT_LE(*asked, 2);
