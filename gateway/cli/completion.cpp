@@ -1,6 +1,7 @@
 #include "gateway/cli/completion.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace sandgate::cli {
 namespace {
@@ -84,22 +85,42 @@ std::string fish_quoted(std::string_view text) {
   return quoted + "'";
 }
 
-std::string fish_values(const CLI::Option& option) {
-  const std::string values = values_of(option);
-  return values.empty() ? "" : " -x -a " + fish_quoted(values);
+// Calls `work` for each command that --help shows, with its path, such as "keys create".
+void for_each_command(const CLI::App& app, const std::string& path,
+                      const std::function<void(const CLI::App&, const std::string&)>& work) {
+  work(app, path);
+  for (const CLI::App* command : commands_of(app))
+    for_each_command(*command,
+                     path.empty() ? command->get_name() : path + " " + command->get_name(), work);
 }
 
-void add_fish_lines(const CLI::App& app, const std::string& condition, std::string& script) {
-  for (const CLI::App* command : commands_of(app)) {
-    script += "complete -c sandgate -f -n '" + condition + "' -a " + command->get_name() + " -d " +
+std::string fish_line(const std::string& path) {
+  return "complete -c sandgate -n " + fish_quoted("__sandgate_at " + fish_quoted(path));
+}
+
+// The names of an option, whether it takes a value, and which, where they are a closed set.
+std::string fish_option(const CLI::Option& option) {
+  std::string line;
+  for (const std::string& name : option.get_lnames()) line += " -l " + name;
+  for (const std::string& name : option.get_snames()) line += " -s " + name;
+  if (const std::string values = values_of(option); !values.empty())
+    line += " -x -k -a " + fish_quoted(values);
+  else if (option.get_items_expected_max() > 0)
+    line += " -r";
+  return line + " -d " + fish_quoted(option.get_description());
+}
+
+// A command's subcommands and options, and the values that go without a name.
+void add_fish_lines(const CLI::App& app, const std::string& path, std::string& script) {
+  const std::string line = fish_line(path);
+  for (const CLI::App* command : commands_of(path == kHelp ? *app.get_parent() : app))
+    script += line + " -f -a " + command->get_name() + " -d " +
               fish_quoted(command->get_description()) + "\n";
-    const std::string seen = "__fish_seen_subcommand_from " + command->get_name();
-    for (const CLI::Option* option : command->get_options())
-      for (const std::string& name : option->get_lnames())
-        script += "complete -c sandgate -n '" + seen + "' -l " + name + fish_values(*option) +
-                  " -d " + fish_quoted(option->get_description()) + "\n";
-    add_fish_lines(*command, seen, script);
-  }
+  for (const CLI::Option* option : app.get_options())
+    if (!option->get_positional())
+      script += line + fish_option(*option) + "\n";
+    else if (const std::string values = values_of(*option); !values.empty())
+      script += line + " -f -k -a " + fish_quoted(values) + "\n";
 }
 
 }  // namespace
@@ -109,9 +130,8 @@ std::string bash_completion(const CLI::App& root) {
   local words_after='' word="${COMP_WORDS[COMP_CWORD]}"
   _sandgate_find "${COMP_WORDS[@]:1:COMP_CWORD-1}"
   COMPREPLY=($(compgen -W "$words_after" -- "$word"))
-  [[ ${#COMPREPLY[@]} -eq 0 ]] && COMPREPLY=($(compgen -f -- "$word"))
 }
-complete -F _sandgate sandgate
+complete -o default -F _sandgate sandgate
 )";
 }
 
@@ -131,10 +151,22 @@ fi
 )";
 }
 
+// A name such as `list` belongs to several commands: what may follow depends on all words before.
 std::string fish_completion(const CLI::App& root) {
-  std::string script;
-  add_fish_lines(root, "__fish_use_subcommand", script);
-  return script;
+  std::string paths, lines;
+  for_each_command(root, "", [&](const CLI::App& app, const std::string& path) {
+    if (!path.empty()) paths += " " + fish_quoted(path);
+    add_fish_lines(app, path, lines);
+  });
+  return "function __sandgate_at\n  set -l paths" + paths + R"(
+  set -l route
+  for word in (commandline -opc)[2..-1]
+    set -l next (string join -- ' ' $route $word)
+    contains -- "$next" $paths; and set route $route $word
+  end
+  test "$route" = "$argv"
+end
+)" + lines;
 }
 
 void add_completion_command(CLI::App& app, const ContextPtr& context) {

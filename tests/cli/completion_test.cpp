@@ -33,7 +33,7 @@ TEST(Completion, FishKeepsApostrophes) {
 
   const std::string fish = cli::fish_completion(app);
   EXPECT_NE(fish.find(R"(-a bill -d 'A tenant\'s \\ all')"), std::string::npos) << fish;
-  EXPECT_NE(fish.find(R"(-l of -d 'Whose it\'s')"), std::string::npos) << fish;
+  EXPECT_NE(fish.find(R"(-l of -r -d 'Whose it\'s')"), std::string::npos) << fish;
 }
 
 // What a shell's program prints once it has read the completions from "$1".
@@ -84,6 +84,18 @@ ask() {
   EXPECT_EQ(printed("bash", cli::bash_completion(app), program + kQuestions), kAnswers);
 }
 
+// Where no word may follow, a file may, whose name bash itself quotes.
+TEST(Completion, BashOffersFilesByItself) {
+  CLI::App app{"Sandgate", "sandgate"};
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code);
+  const std::string program = R"sh(. "$1"; folder=$(mktemp -d); cd $folder; touch 'a file'
+COMP_WORDS=(sandgate cp a); COMP_CWORD=2; _sandgate
+echo ${#COMPREPLY[@]}; complete -p sandgate; rm -r $folder)sh";
+  EXPECT_EQ(printed("bash", cli::bash_completion(app), program),
+            "0\ncomplete -o default -F _sandgate sandgate\n");
+}
+
 TEST(Completion, ZshOffersWhatMayFollow) {
   if (is_missing("zsh")) GTEST_SKIP() << "zsh is not installed";
   CLI::App app{"Sandgate", "sandgate"};
@@ -95,6 +107,28 @@ TEST(Completion, ZshOffersWhatMayFollow) {
 compadd() { shift; command true || echo no PATH; print -r -- ${${(M)@:#${words[CURRENT]}*}:#--help} }
 ask() { words=("$@"); CURRENT=$#; _sandgate })";
   EXPECT_EQ(printed("zsh -f", cli::zsh_completion(app), program + kQuestions), kAnswers);
+}
+
+TEST(Completion, FishOffersWhatMayFollow) {
+  if (is_missing("fish")) GTEST_SKIP() << "fish is not installed";
+  CLI::App app{"Sandgate", "sandgate"};
+  ExitCode exit_code = 0;
+  add_client_commands(app, exit_code);
+  const std::string program = R"(source $argv[1]
+function ask
+  set -l found (complete -C (string join -- ' ' $argv) | string replace -r '\t.*' '')
+  echo (string match -v -- --help $found)
+end)";
+  const std::string fish = cli::fish_completion(app);
+  EXPECT_EQ(printed("fish --no-config", fish, program + kQuestions), kAnswers);
+  // `list` and `create` are commands of their own, and of several others.
+  EXPECT_EQ(printed("fish --no-config", fish, program + R"(
+ask sandgate create --ro
+ask sandgate keys create --ro
+ask sandgate keys create --vc
+ask sandgate profiles list --chan
+)"),
+            "\n--role\n\n\n");
 }
 
 }  // namespace
