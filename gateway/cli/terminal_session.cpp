@@ -59,8 +59,11 @@ class Session {
         socket_(socket),
         input_(io, ::dup(STDIN_FILENO)),
         resized_(io, SIGWINCH),
-        ended_(io, SIGTERM, SIGHUP),
-        sent_(io, asio::steady_timer::time_point::max()) {}
+        ended_(io),
+        sent_(io, asio::steady_timer::time_point::max()) {
+    // The last is of who reads the output and leaves. The keyboard sends none of them.
+    for (const int one : {SIGTERM, SIGHUP, SIGINT, SIGQUIT, SIGPIPE}) ended_.add(one);
+  }
 
   int run() {
     spawn([this] { return receive(); });

@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
 #include <signal.h>
 #include <sys/socket.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -108,6 +110,85 @@ class FloodingSocket : public WebSocket {
   std::string output_, protocol_;
   bool written_ = false;
 };
+
+// A socket whose program writes a word and does not end.
+class WaitingSocket : public WebSocket {
+ public:
+  explicit WaitingSocket(asio::io_context& io)
+      : never_(io, asio::steady_timer::time_point::max()) {}
+
+  Task<std::optional<Message>> read() override {
+    if (!std::exchange(written_, true)) co_return Message{false, "\1word"};
+    co_await never_.async_wait(asio::use_awaitable);
+    co_return std::nullopt;
+  }
+  Task<void> write(Message) override { co_return; }
+  const std::string& protocol() const override { return protocol_; }
+  Task<void> close() override { co_return; }
+
+ private:
+  asio::steady_timer never_;
+  std::string protocol_;
+  bool written_ = false;
+};
+
+// A terminal in place of standard input, and for standard output a pipe.
+class OwnTerminal {
+ public:
+  OwnTerminal() {
+    EXPECT_EQ(::openpty(&user_, &terminal_, nullptr, nullptr, nullptr), 0);
+    EXPECT_EQ(::pipe(output_), 0);
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) before_[fd] = ::dup(fd);
+    ::dup2(terminal_, STDIN_FILENO);
+    ::dup2(output_[1], STDOUT_FILENO);
+  }
+  ~OwnTerminal() {
+    for (const int fd : {STDIN_FILENO, STDOUT_FILENO}) ::dup2(before_[fd], fd);
+    for (const int fd : {user_, terminal_, output_[0], output_[1], before_[0], before_[1]})
+      ::close(fd);
+  }
+
+  // Whoever reads what goes into the pipe leaves.
+  void close_reader() { ::close(std::exchange(output_[0], -1)); }
+  int reader() const { return output_[0]; }
+  // Whether lines are edited and shown.
+  bool is_as_before() const {
+    termios mode{};
+    ::tcgetattr(terminal_, &mode);
+    return (mode.c_lflag & ICANON) && (mode.c_lflag & ECHO) &&
+           (::fcntl(terminal_, F_GETFL) & O_NONBLOCK) == 0;
+  }
+
+ private:
+  int user_ = -1, terminal_ = -1;
+  int output_[2] = {-1, -1}, before_[2] = {-1, -1};
+};
+
+TEST(TerminalSession, LeavesTheTerminalAsItWasWhenNobodyReadsTheOutput) {
+  OwnTerminal terminal;
+  terminal.close_reader();
+  asio::io_context io;
+  WaitingSocket socket(io);
+  EXPECT_EQ(run_terminal(io, socket), 128 + SIGPIPE);
+  EXPECT_TRUE(terminal.is_as_before());
+}
+
+TEST(TerminalSession, LeavesTheTerminalAsItWasWhenASignalEndsIt) {
+  for (const int number : {SIGINT, SIGQUIT, SIGTERM}) {
+    OwnTerminal terminal;
+    asio::io_context io;
+    WaitingSocket socket(io);
+    std::thread other([&] {
+      char word[4];
+      EXPECT_EQ(::read(terminal.reader(), word, sizeof word), 4) << "it shows what comes";
+      EXPECT_FALSE(terminal.is_as_before());
+      ::kill(::getpid(), number);
+    });
+    EXPECT_EQ(run_terminal(io, socket), 128 + number);
+    other.join();
+    EXPECT_TRUE(terminal.is_as_before());
+  }
+}
 
 // As in a terminal, where input and output are one file, which is read without blocking.
 TEST(TerminalSession, WaitsForASlowTerminalAndLeavesItAsItWas) {
