@@ -17,6 +17,15 @@ void write_listen_file(const std::string& path, const std::string& address, uint
     throw Error(ErrorCode::unavailable, "cannot write " + path);
 }
 
+// Not an error: another may be put in its place while the gateway runs.
+void tell_of_wrong_dates(const http::TlsFiles& files) {
+  const std::string wrong = http::wrong_dates(files, SystemClock().now());
+  if (!wrong.empty())
+    log::warn("clients refuse the TLS certificate",
+              {{"certificate", files.certificate},
+               {"reason", wrong + ": put a valid one there and reload, or set the clock right"}});
+}
+
 ports::PortProxy::Settings proxy_settings(const Config& config) {
   return {.domain = config.ports.domain,
           .relay = {.silence = std::chrono::seconds(config.ports.silence_seconds),
@@ -69,6 +78,7 @@ void Listeners::listen() {
   server_->start();
   log::info("listening",
             {{"address", foundation_.config.listen_address}, {"port", server_->port()}});
+  if (const auto files = options().tls) tell_of_wrong_dates(*files);
 }
 
 void Listeners::listen_for_data_planes() {
@@ -91,10 +101,12 @@ void Listeners::open() {
 }
 
 void Listeners::reload() {
-  if (foundation_.config.tls.certificate.empty()) return;
+  const auto files = options().tls;
+  if (!files) return;
   try {
     server_->reload_tls();
     if (e2b_server_) e2b_server_->reload_tls();
+    tell_of_wrong_dates(*files);
   } catch (const Error& error) {
     log::error("certificates kept as they were", {{"reason", error.what()}});
   }

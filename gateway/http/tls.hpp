@@ -5,6 +5,8 @@
 
 #include <boost/asio/ssl.hpp>
 
+#include "gateway/core/time.hpp"
+
 namespace sandgate::http {
 
 // PEM files of a listener: the certificate with its chain, and the private key.
@@ -12,6 +14,10 @@ struct TlsFiles {
   std::string certificate;
   std::string key;
 };
+
+// Whether clients refuse the certificate for its dates: "it expired at …"; empty if they do not.
+// Throws as TlsIdentity does.
+std::string wrong_dates(const TlsFiles& files, Time now);
 
 // The certificate in use. After reload() open connections keep the old one. Thread-safe.
 class TlsIdentity {

@@ -119,6 +119,31 @@ TEST_F(Tls, EndsConnectionsThatSpeakPlainHttp) {
   EXPECT_TRUE(test::eventually([&] { return server.server.connections() == 0; }));
 }
 
+// Whoever starts a server at a terminal must not be asked either: the next start has none.
+TEST_F(Tls, TakesNoKeyWithAPassPhrase) {
+  const std::string key = directory.path() + "/key.pem";
+  ASSERT_EQ(std::system(("openssl ec -aes128 -passout pass:word -in " + key + " -out " + key +
+                         ".locked 2>/dev/null")
+                            .c_str()),
+            0);
+  try {
+    const http::TlsIdentity identity({directory.path() + "/cert.pem", key + ".locked"});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_NE(std::string(error.what()).find(key + ".locked' has a pass phrase"), std::string::npos)
+        << error.what();
+  }
+}
+
+TEST_F(Tls, KnowsWhenClientsRefuseItsDates) {
+  const http::TlsFiles files = *options().tls;
+  const Time now = SystemClock().now();
+  EXPECT_EQ(http::wrong_dates(files, now), "");
+  EXPECT_TRUE(http::wrong_dates(files, now + std::chrono::hours(25)).starts_with("it expired at "));
+  EXPECT_TRUE(
+      http::wrong_dates(files, now - std::chrono::hours(1)).starts_with("it is not valid before "));
+}
+
 TEST_F(Tls, NamesTheFileThatIsWrong) {
   try {
     const http::TlsIdentity identity({"/nonexistent/cert.pem", "/nonexistent/key.pem"});
