@@ -56,11 +56,15 @@ std::optional<std::string> SupervisedChild::note_exit(pid_t pid, int status) {
   stable_ = stable_ || was_stable;
   schedule_restart(was_stable ? 0 : failures_ + 1);
   pid_ = 0;
-  log::warn("ended by itself",
-            {{"process", spec_.name},
-             {"exit_code", WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status)}});
+  const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   // Asked after the run that just ended was counted: a stable one proves its settings.
-  return fatal_reason(status);
+  const auto fatal = fatal_reason(status);
+  const std::string words = exit_reason(settings_);
+  if (fatal || words.empty())  // what is fatal is told at the end
+    log::warn("ended by itself", {{"process", spec_.name}, {"exit_code", code}});
+  else
+    log::warn("ended by itself", {{"process", spec_.name}, {"exit_code", code}, {"reason", words}});
+  return fatal;
 }
 
 std::optional<std::string> SupervisedChild::fatal_reason(int status) {

@@ -163,16 +163,24 @@ TEST(ProcessSupervisor, AHangupReachesThoseThatReloadAndEndsNobody) {
   EXPECT_EQ(end(supervisor), 0);
 }
 
-// Exit code 2 says at a start that the settings are wrong; later it is a program's own.
+// Exit code 2 says at a start that the settings are wrong; later it is a program's own, whose words
+// are in the log.
 TEST(ProcessSupervisor, WhatRanLongIsStartedAgainWhateverItsExit) {
   const test::TempDirectory directory;
-  const std::string notes = directory.path() + "/notes";
+  const std::string notes = directory.path() + "/notes", output = directory.path() + "/output";
+  ChildSpec aged = script(
+      "aged", "echo start >> " + notes + "; sleep 10.5; printf 'too old' > /proc/self/fd/3; exit 2",
+      false);
+  aged.settings = "{}";
   const pid_t supervisor = supervise([&](ProcessSupervisor& processes) {
-    processes.add(script("aged", "echo start >> " + notes + "; sleep 10.5; exit 2", false),
-                  std::chrono::seconds(5));
+    std::freopen(output.c_str(), "w", stderr);
+    processes.add(aged, std::chrono::seconds(5));
   });
   EXPECT_TRUE(becomes(notes, "start\nstart\n"));
   EXPECT_EQ(end(supervisor), 0);
+  EXPECT_NE(text_of(output).find("process=\"aged\" exit_code=2 reason=\"too old\""),
+            std::string::npos)
+      << text_of(output);
 }
 
 // The machine has no room for it, ever.
