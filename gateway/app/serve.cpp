@@ -97,6 +97,13 @@ std::chrono::seconds worker_patience(const Config& config) {
   return std::chrono::seconds(config.limits.stop_grace_seconds + 5);
 }
 
+std::vector<std::string> reasons_of(const Error& error) {
+  std::vector<std::string> reasons{error.what()};
+  for (size_t i = 1; i < error.fields.size(); ++i)
+    reasons.push_back(error.fields[i].path + ": " + error.fields[i].message);
+  return reasons;
+}
+
 // Applies the settings that can change at run time to `running`. Empty if none changed.
 std::optional<ProcessSupervisor::Renewal> renew(Config& running,
                                                 const std::function<Config()>& read_again) {
@@ -108,10 +115,7 @@ std::optional<ProcessSupervisor::Renewal> renew(Config& running,
     log::info("settings changed", {{"settings", fresh.changed}});
     running = std::move(fresh.config);
   } catch (const Error& error) {
-    std::vector<std::string> reasons{error.what()};
-    for (size_t i = 1; i < error.fields.size(); ++i)
-      reasons.push_back(error.fields[i].path + ": " + error.fields[i].message);
-    log::error("settings kept as they were", {{"reasons", reasons}});
+    log::error("settings kept as they were", {{"reasons", reasons_of(error)}});
     return std::nullopt;
   } catch (const std::exception& failure) {
     log::error("settings kept as they were", {{"reason", failure.what()}});
@@ -131,9 +135,7 @@ FileLock lock_home(const std::string& home) {
   return std::move(*lock);
 }
 
-}  // namespace
-
-int serve(const Config& config, const std::function<Config()>& read_again) {
+int supervise(const Config& config, const std::function<Config()>& read_again) {
   signal(SIGPIPE, SIG_IGN);  // whoever reads the log may end before this process
   const SystemAccount account = service_account(config);
   ensure_directory(config.home, current_account(), 0711, Link::follow);
@@ -155,6 +157,19 @@ int serve(const Config& config, const std::function<Config()>& read_again) {
   supervisor.on_reload(
       [running = config, &read_again]() mutable { return renew(running, read_again); });
   return supervisor.run();
+}
+
+}  // namespace
+
+int serve(const Config& config, const std::function<Config()>& read_again) {
+  try {
+    return supervise(config, read_again);
+  } catch (const Error& error) {
+    // As text, the command line's own last line has it.
+    if (config.log.format != "json") throw;
+    log::error("cannot run", {{"reasons", reasons_of(error)}});
+    return 1;
+  }
 }
 
 }  // namespace sandgate

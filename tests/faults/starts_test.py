@@ -63,6 +63,21 @@ def test_bad_starts_say_what_is_wrong():
         shutil.rmtree(home)
 
 
+def test_a_log_in_json_is_json_to_its_end():
+    with Server(settings={"log.format": "json"}) as server:
+        second = Server(home=server.home, settings={"log.format": "json"})
+        try:
+            second.start(timeout=20)
+            raise AssertionError("two with one home")
+        except RuntimeError:
+            assert second.process.returncode == 1
+        server.stop()
+        # The database has a log of its own.
+        lines = [json.loads(line) for line in server.log().splitlines() if " UTC [" not in line]
+    told = [line for line in lines if line["event"] == "cannot run"]
+    assert len(told) == 1 and "another 'sandgate serve' uses" in told[0]["reasons"][0], lines
+
+
 def test_programs_read_what_a_migration_did():
     with Server() as server:
         done = subprocess.run([server.binary, "migrate", "--json", "--set", "home=" + server.home],
