@@ -89,6 +89,26 @@ std::optional<std::string> unreadable_number(const CLI::ParseError& error) {
          text.substr(end + kBetween.size()) + "'";
 }
 
+// What is wrong with a number that CLI11 would take for another one: it reads 0600 as octal, which
+// is 384, and -1 as the largest number where none is negative.
+std::string misread_number(const std::string& text, bool may_be_negative) {
+  const bool negative = text.starts_with('-');
+  const std::string digits = text.substr(negative ? 1 : 0);
+  const bool plain = !digits.starts_with('0') || digits.size() == 1 || digits[1] == '.';
+  if (!plain) return "must be a number without a leading 0, not '" + text + "'";
+  return negative && !may_be_negative ? "must be 0 or more, not '" + text + "'" : "";
+}
+
+void refuse_misread_numbers(CLI::App& app) {
+  for (CLI::Option* option : app.get_options({})) {
+    const std::string type = option->get_type_name();
+    const bool is_signed = type.starts_with("INT") || type.starts_with("FLOAT");
+    if (is_signed || type.starts_with("UINT"))
+      option->check([is_signed](const auto& text) { return misread_number(text, is_signed); });
+  }
+  for (CLI::App* command : app.get_subcommands({})) refuse_misread_numbers(*command);
+}
+
 // Whether the words ask for JSON. They may be wrong, so the parser may not have come that far;
 // those after -- are a program's.
 bool ask_for_json(const std::vector<std::string>& words) {
@@ -209,6 +229,7 @@ int run_command_line(CLI::App& app, int argc, const char* const* argv, const Exi
   const std::vector<std::string> words = asked_words(argc, argv);
   const bool as_json = ask_for_json(words);
   cli::fit_help(app);
+  refuse_misread_numbers(app);
   try {
     // CLI11 expects reverse order.
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));

@@ -44,6 +44,26 @@ TEST(WrongUsage, SaysWhereANumberBelongs) {
             "Run with --help for more information.\n");
 }
 
+// Octal numbers, and the largest one of a type.
+TEST(WrongUsage, ANumberIsNotTakenForAnother) {
+  for (const std::vector<const char*>& arguments : std::vector<std::vector<const char*>>{
+           {"create", "--ttl", "0600"},
+           {"create", "--vcpu", "0x1"},
+           {"extend", "sb1", "0700"},
+           {"budgets", "set", "tn1", "b", "--amount", "1", "--alert-at", "50,080"},
+           {"fork", "sb1", "-n", "010"}})
+    EXPECT_NE(complaint(arguments).find("must be a number without a leading 0, not '"),
+              std::string::npos);
+  EXPECT_EQ(complaint({"audit", "--limit", "-1"}),
+            "sandgate: --limit: must be 0 or more, not '-1'\nRun with --help for more "
+            "information.\n");
+  testing::internal::CaptureStderr();
+  for (const char* vcpu : {"0", "0.25", "10"})
+    EXPECT_EQ(tell(kNobody, {"create", "--vcpu", vcpu}).exit_code, 1) << "nobody answers";
+  EXPECT_EQ(tell(kNobody, {"extend", "sb1", "-1"}).exit_code, 1) << "the gateway refuses it";
+  testing::internal::GetCapturedStderr();
+}
+
 TEST(WrongUsage, SaysWhatOpensATerminal) {
   for (const char* option : {"-it", "-t", "--tty"})
     EXPECT_NE(complaint({"exec", option, "sb1", "bash"}).find("'sandgate shell' opens a terminal"),
