@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "gateway/cli/decision.hpp"
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/cli/tenant_reference.hpp"
 #include "gateway/core/json_text.hpp"
 
@@ -69,6 +70,17 @@ std::string Context::hint_for(const Error& error) const {
     return "; `sandgate tenants unsuspend` ends that";
   return acts_ == Acts::for_either ? "; --operator or --tenant ID acts with the operator's key"
                                    : "; --tenant ID acts with the operator's key";
+}
+
+void Context::interruptible(const std::function<void()>& work) {
+  catch_interrupts();
+  try {
+    work();
+  } catch (const Error&) {
+    // Tested before what `work` may leave to be undone clears the flag.
+    if (!interrupted()) throw;
+    exit_with(kEndedBySignal + interrupt_signal());
+  }
 }
 
 void Context::each(const std::vector<std::string>& names,

@@ -44,6 +44,10 @@ class Context : public std::enable_shared_from_this<Context> {
   bool for_operator() const { return operator_; }  // --operator of a command for either
   void exit_with(ExitCode code) { exit_code_ = code; }
 
+  // Runs `work`, which ends in order on Ctrl-C, and when nobody reads the output any more; the exit
+  // code is then that of a program that this ended.
+  void interruptible(const std::function<void()>& work);
+
   // Calls `work` for each name, and goes on after an Error, which is printed and makes the exit
   // code 1.
   void each(const std::vector<std::string>& names,

@@ -190,16 +190,20 @@ void upload(const Context& context, const Client& client, const std::string& sou
   upload_file(context, client, source, target);
 }
 
-void download(const Context& context, const Client& client, CopyPath source,
-              const std::string& target) {
+void download(Context& context, const Client& client, CopyPath source, const std::string& target) {
   if (source.path.empty()) source.path = ".";  // as a target, "ID:" is the working directory, too
   if (target == kStream) return download_stream(context, client, source);
   const Json entry = client.get(files_path(source, "/stat"));
   const bool into = target.ends_with('/') || fs::is_directory(target);
   const fs::path path = into ? fs::path(target) / target_path("", source.path) : fs::path(target);
-  if (cell(entry, "/type") == "directory") return download_tree(context, client, source, path);
-  const auto download_one = takes_bytes(path) ? download_bytes : download_file;
-  download_one(context, client, source, entry, path);
+  const bool is_tree = cell(entry, "/type") == "directory";
+  // An interrupt ends this at once, since a pipe may have to wait for its reader.
+  if (!is_tree && takes_bytes(path)) return download_bytes(context, client, source, entry, path);
+  // What an interrupt leaves of a file is taken away.
+  context.interruptible([&] {
+    if (is_tree) return download_tree(context, client, source, path);
+    download_file(context, client, source, entry, path);
+  });
 }
 
 // What is wrong with two paths of which none, or each, is in a sandbox.
@@ -212,7 +216,7 @@ std::string wrong_places(const std::string& from, const std::string& to) {
   return "one of the two must be in a sandbox, as ID:PATH";
 }
 
-void copy(const Context& context, const std::string& from, const std::string& to) {
+void copy(Context& context, const std::string& from, const std::string& to) {
   const Client client = context.client();
   const CopyPath source = copy_path_from(from), target = copy_path_from(to);
   if (source.sandbox.empty() == target.sandbox.empty())

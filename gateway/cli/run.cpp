@@ -121,31 +121,18 @@ class KillAtEnd {
   std::string id_;
 };
 
-// Runs `work`. On Ctrl-C, and when nobody reads the output any more, lets it end in order and sets
-// the exit code of a program that this ended.
-void interruptible(Context& context, const std::function<void()>& work) {
-  catch_interrupts();
-  try {
-    work();
-  } catch (const Error&) {
-    // Tested before KillAtEnd clears the flag.
-    if (!interrupted()) throw;
-    context.exit_with(kEndedBySignal + interrupt_signal());
-  }
-}
-
 void run_once(Context& context, const CreateOptions& create, const ExecOptions& exec, bool keep) {
   const Client client = context.client();
   const Json body = create.body();
   std::string id;
-  interruptible(context, [&] { id = cell(create_patiently(client, body), "/id"); });
+  context.interruptible([&] { id = cell(create_patiently(client, body), "/id"); });
   if (id.empty()) return;
   if (keep) {
     context.console().err << printable(id) << '\n';
-    return interruptible(context, [&] { execute(context, client, id, exec); });
+    return context.interruptible([&] { execute(context, client, id, exec); });
   }
   const KillAtEnd kill(context, client, id);
-  interruptible(context, [&] { execute(context, client, id, exec); });
+  context.interruptible([&] { execute(context, client, id, exec); });
 }
 
 void add_run(CLI::App& app, const ContextPtr& context) {
@@ -177,7 +164,7 @@ void add_exec(CLI::App& app, const ContextPtr& context) {
   add_exec_options(*command, options->exec);
   context->on(*command, [context, options] {
     const Client client = context->client();
-    interruptible(*context, [&] { execute(*context, client, options->id, options->exec); });
+    context->interruptible([&] { execute(*context, client, options->id, options->exec); });
   });
 }
 
@@ -224,7 +211,7 @@ void add_logs(CLI::App& app, const ContextPtr& context) {
         options->process.empty() ? newest_process(client, options->id) : options->process;
     const std::string path =
         sandbox_path(options->id) + "/processes/" + percent_encode(process) + "/output";
-    interruptible(*context, [&] { print_logs(*context, client, process, path); });
+    context->interruptible([&] { print_logs(*context, client, process, path); });
   });
 }
 

@@ -15,9 +15,11 @@
 #include <sstream>
 #include <thread>
 
+#include "gateway/cli/interrupt.hpp"
 #include "gateway/core/ids.hpp"
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"
+#include "tests/support/eventually.hpp"
 
 namespace sandgate::cli {
 namespace {
@@ -168,6 +170,31 @@ TEST(Copy, AFullDiskEndsTheTransfer) {
   EXPECT_EQ(problem.at("detail"), "cannot write all of " + target);
   EXPECT_FALSE(std::filesystem::exists(target));
   EXPECT_FALSE(std::filesystem::exists(target + ".sandgate-partial"));
+}
+
+TEST(Copy, AnInterruptedCopyLeavesNothing) {
+  const std::string target = testing::TempDir() + "cli-copy-" + std::to_string(::getpid());
+  const std::string partial = target + ".sandgate-partial";
+  bool was_there = false;
+  ScriptedServer server([&](const auto& request) {
+    if (request.target.find("/stat?") != std::string::npos)
+      return ScriptedServer::json(200, R"({"type":"file","size":2000000})");
+    request.send("HTTP/1.1 200 OK\r\nContent-Length: 2000000\r\n\r\n" +
+                 std::string(1'000'000, 'x'));
+    const auto is_there = [&] { return std::filesystem::exists(partial); };
+    was_there = test::eventually(is_there);
+    ::kill(::getpid(), SIGINT);
+    test::eventually([&] { return !is_there(); });
+    return std::string();
+  });
+
+  const Told told = tell(server.url(), {"cp", (make_id("sb") + ":a").c_str(), target.c_str()});
+  reset_interrupts();
+
+  EXPECT_EQ(told.exit_code, kEndedBySignal + SIGINT);
+  EXPECT_TRUE(was_there);
+  EXPECT_FALSE(std::filesystem::exists(partial));
+  EXPECT_FALSE(std::filesystem::exists(target));
 }
 
 // A sandbox whose only file says "theirs".
