@@ -101,6 +101,23 @@ def test_the_gateway_gets_its_grace():
     assert pod(["existingSecret=keys"])["terminationGracePeriodSeconds"] == 45
 
 
+def test_a_pod_that_ends_listens_until_nobody_is_sent_to_it():
+    spec = only(objects("existingSecret=keys"), "StatefulSet")["spec"]["template"]["spec"]
+    program, seconds = spec["containers"][0]["lifecycle"]["preStop"]["exec"]["command"]
+    # The time of its requests, and five seconds more until serve kills what did not end.
+    assert program == "sleep" and 5 <= int(seconds) <= spec["terminationGracePeriodSeconds"] - 30 - 5
+
+
+def test_the_ingress_leads_to_the_ports_of_sandboxes():
+    ingress = only(objects(*EVERYTHING, "config.ports.domain=box.example.com:8443"), "Ingress")["spec"]
+    hosts = ["gate.example.com", "*.box.example.com"]
+    assert [rule["host"] for rule in ingress["rules"]] == hosts and ingress["tls"][0]["hosts"] == hosts
+    backends = [path["backend"] for rule in ingress["rules"] for path in rule["http"]["paths"]]
+    assert backends[0] == backends[1] and backends[0]["service"]["port"] == {"name": "http"}
+    plain = only(objects(*EVERYTHING), "Ingress")["spec"]
+    assert [rule["host"] for rule in plain["rules"]] == hosts[:1]
+
+
 def test_the_rights_are_those_of_the_page():
     role = only(objects(*EVERYTHING), "Role")
     page = open(ROOT + "/docs/providers/kubernetes.md").read().split("## Set up")[1].split("\n2. ")[0]

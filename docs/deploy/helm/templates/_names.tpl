@@ -19,6 +19,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version }}
 {{ dig "limits" "stop_grace_seconds" 30 .Values.config }}
 {{- end -}}
 
+{{- /* The hosts of sandboxes' ports, which are below the setting ports.domain; empty without one. */ -}}
+{{- define "sandgate.portHosts" -}}
+{{- with dig "ports" "domain" "" .Values.config }}*.{{ regexReplaceAll ":.*" . "" }}{{ end -}}
+{{- end -}}
+
 {{- define "sandgate.config" -}}
 {{- $config := dict "home" "/var/lib/sandgate" "listen" "0.0.0.0:8080" -}}
 {{- if .Values.e2b.enabled }}{{ $_ := set $config "e2b" (dict "listen" "0.0.0.0:8081") }}{{ end -}}
