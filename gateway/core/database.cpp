@@ -67,6 +67,13 @@ std::string timeout(const char* kind, std::chrono::milliseconds patience) {
   return std::string(kind) + "_timeout = " + std::to_string((patience + kStatementSlack).count());
 }
 
+// How values are written and read, whatever the server, the database or the role says otherwise.
+constexpr const char* kForms =
+    "SET timezone = 'UTC'; SET datestyle = 'ISO, MDY'; SET intervalstyle = 'postgres';"
+    "SET client_encoding = 'UTF8'; SET bytea_output = 'hex'; SET array_nulls = on;"
+    "SET extra_float_digits = 1; SET standard_conforming_strings = on;"
+    "SET transform_null_equals = off";
+
 std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
   auto connection = std::make_unique<pqxx::connection>(conninfo_with_timeouts(options.url));
   forget_prepared();
@@ -75,7 +82,7 @@ std::unique_ptr<pqxx::connection> connect(const Database::Options& options) {
   // Otherwise a gateway that is stopped amid a transaction keeps its locks from the others.
   setup.exec("SET " + timeout("idle_in_transaction_session", options.patience));
   setup.exec("SET lock_timeout = " + std::to_string(options.patience.count()));
-  setup.exec("SET timezone = 'UTC'");
+  setup.exec(kForms);
   setup.exec("SET client_min_messages = warning");
   setup.exec("SET default_transaction_isolation = 'read committed'");
   // Queries are the same each time but for parameters: a plan per execution is wasted work.
