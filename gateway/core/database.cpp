@@ -1,5 +1,6 @@
 #include "gateway/core/database.hpp"
 
+#include <map>
 #include <thread>
 
 #include "gateway/core/conninfo.hpp"
@@ -49,10 +50,26 @@ bool is_away(const std::string& state) {
   return false;
 }
 
+// A server that takes no writes, or is out of something, says so to every call: of each state a
+// line when it is met, and one every 30 seconds.
+void tell_away(const pqxx::sql_error& failure) {
+  static std::mutex mutex;
+  static std::map<std::string, LastingTrouble> troubles;  // by SQLSTATE, of which there are dozens
+  std::optional<uint64_t> left_out;
+  {
+    const std::lock_guard lock(mutex);
+    left_out = troubles[failure.sqlstate()].met();
+  }
+  if (left_out)
+    log::warn(
+        "the database cannot do this now",
+        {{"reason", failure.what()}, {"sqlstate", failure.sqlstate()}, {"left_out", *left_out}});
+}
+
 [[noreturn]] void refuse(const pqxx::sql_error& failure) {
   const std::string state = failure.sqlstate();
   if (is_away(state)) {
-    log::warn("the database cannot do this now", {{"reason", failure.what()}, {"sqlstate", state}});
+    tell_away(failure);
     // Reconnecting may reach another server. A held lock is held for every connection.
     if (state != kNoLock) connection_of_this_thread().reset();
     if (state.starts_with(kNoResources))

@@ -57,5 +57,16 @@ TEST_F(DatabaseLogTest, AnOutageHasOneLineAtItsBeginAndOneAtItsEnd) {
   EXPECT_EQ(lines_of(text, "database unreachable"), 0u) << text;
 }
 
+TEST_F(DatabaseLogTest, AServerThatTakesNoWritesIsToldOfOnce) {
+  ASSERT_TRUE(answers());
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(test::code_of(database_->run(
+                  [](pqxx::work& tx) { tx.exec("SET TRANSACTION READ ONLY; CREATE TABLE t ()"); })),
+              ErrorCode::unavailable);
+  const std::string text = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(lines_of(text, "the database cannot do this now"), 1u) << text;
+}
+
 }  // namespace
 }  // namespace sandgate
