@@ -237,12 +237,12 @@ TEST_P(BackgroundContract, BackgroundProcessesAreListedFollowedAndSignalled) {
 }
 
 TEST_P(FilesContract, DroppingTheStreamKillsUnlessKept) {
-  Command command{.shell = "echo go; sleep 0.3; echo alive > proof",
+  Command command{.shell = "echo go; sleep 1; echo alive > proof",
                   .process_id = ProcessId::make().value};
   auto stream = loop_.run(provider().exec(box_.backend_id, command));
   loop_.run(stream->next());
   stream.reset();
-  shell("sleep 0.6");
+  shell("sleep 1.5");
   EXPECT_EQ(code_of(provider().stat(box_.backend_id, "proof")), ErrorCode::not_found);
 }
 
