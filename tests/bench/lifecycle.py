@@ -2,6 +2,7 @@
 import contextlib
 import statistics
 import subprocess
+import tempfile
 
 from burst import burst
 from lean_client import LeanClient
@@ -31,7 +32,7 @@ def contenders(context, stack):
     actions = {"sandgate": ours(context.lean_client(), "bench"), "bare": ours(bare(context, stack), "bench"),
                "bwrap": bwrap(context.rootfs, "/bin/true")}
     try:
-        actions["runc"] = runc(context.rootfs, "/bin/true")
+        actions["runc"] = runc(context.rootfs, stack.enter_context(tempfile.TemporaryDirectory()), "/bin/true")
         actions["runc"]()
     except (OSError, RuntimeError, subprocess.CalledProcessError) as failure:
         print(f"runc cannot run here: {failure}")
