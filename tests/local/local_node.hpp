@@ -19,6 +19,10 @@ struct ExecResult {
   std::string signal, out, err;
 };
 
+// Why tests of what needs Verb::snapshot are skipped.
+inline constexpr const char* kNeedsDisks =
+    "needs loop devices: sandboxes without disks of their own have no snapshots";
+
 // A node in a child process, with a LocalProvider connected to it. The destructor ends both and all
 // sandboxes. The image "debian-12" is built once and cached in SANDGATE_TEST_IMAGES
 // (/var/cache/sandgate-test/images when unset).

@@ -298,7 +298,7 @@ TEST_F(FilesTest, MovesBetweenFileSystems) {
   struct stat shared, own;
   if (::stat("/dev/shm", &shared) != 0 || ::stat(home().c_str(), &own) != 0 ||
       shared.st_dev == own.st_dev)
-    GTEST_SKIP() << "needs two file systems";
+    GTEST_SKIP() << "needs /dev/shm on another file system than the temporary files";
   const std::string there = "/dev/shm/sandgate-test-" + std::to_string(agent_pid());
   exec(
       "mkdir -p tree/sub; echo x > tree/sub/f; ln -s f tree/sub/l; chmod 750 tree/sub; touch -d "
@@ -327,7 +327,7 @@ TEST_F(FilesTest, MovesTreesDeeperThanItMayHaveDescriptors) {
   struct stat shared, own;
   if (::stat("/dev/shm", &shared) != 0 || ::stat(home().c_str(), &own) != 0 ||
       shared.st_dev == own.st_dev)
-    GTEST_SKIP() << "needs two file systems";
+    GTEST_SKIP() << "needs /dev/shm on another file system than the temporary files";
   const rlimit few{64, 64};
   ASSERT_EQ(::prlimit(agent_pid(), RLIMIT_NOFILE, &few, nullptr), 0);
   dig(home() + "/top", 500);

@@ -29,7 +29,7 @@ class FullDiskTest : public NodeTest {
   void SetUp() override {
     NodeTest::SetUp();
     if (IsSkipped()) return;
-    if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of its own";
+    if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
     disk_ = &node().move_to_small_disk(400);
   }
 

@@ -49,7 +49,7 @@ bool holds(const std::string& path, const std::string& text) {
 }
 
 TEST_F(LifecycleTest, AnImageThatIsUsedAgainHoldsNothingOfItsLast) {
-  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
+  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
   const std::string disks = node().data_dir() + "/disks", text = "known to the first alone";
   const std::string first = node().create(), image = disks + "/" + first + ".img";
   const ino_t inode = inode_of(image);
@@ -64,7 +64,7 @@ TEST_F(LifecycleTest, AnImageThatIsUsedAgainHoldsNothingOfItsLast) {
 }
 
 TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
-  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
+  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
   constexpr std::ptrdiff_t kSlow = 10;  // more than the node has threads for ends
   std::vector<JournalRecord> slow;
   std::vector<FrozenDisk> frozen;
@@ -95,7 +95,7 @@ TEST_F(LifecycleTest, EndsThatTakeLongKeepNobodyElseWaiting) {
 
 // Its end takes longer than anybody waits, and is no death of its own.
 TEST_F(LifecycleTest, WhatEndsLateIsCountedAsEnded) {
-  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << "no disks of their own";
+  if (!node().provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
   const JournalRecord slow = node().record(node().create());
   FrozenDisk frozen = node().hold_at_disk(slow);
   std::thread finisher([&] { EXPECT_GT(run(node().provider().finish(slow.id)).cpu_micros, 0); });

@@ -24,7 +24,8 @@ class PausingTest : public ::testing::Test {
   void SetUp() override {
     if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     node_ = std::make_unique<LocalNode>();
-    if (!provider().descriptor().can(Verb::pause)) GTEST_SKIP() << "no freezer on this machine";
+    if (!provider().descriptor().can(Verb::pause))
+      GTEST_SKIP() << "needs a freezer: control groups of version 2, or the freezer of version 1";
   }
   LocalNode& node() { return *node_; }
   LocalProvider& provider() { return node_->provider(); }
@@ -242,8 +243,7 @@ TEST_F(PausingTest, TheEndOfWhatCannotBeStoppedIsNotWaitedFor) {
 
 // Whatever a pause, resume or copy fails at, the sandbox is not left standing still.
 TEST_F(PausingTest, ANodeThatIsShortOfDescriptorsLeavesNoRunningSandboxFrozen) {
-  if (!provider().descriptor().can(Verb::snapshot))
-    GTEST_SKIP() << "snapshots need disks of their own";
+  if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
   const std::string id = counting(node().spec());
   const auto is_open = [&](rlim_t number) {
     return std::filesystem::exists(std::filesystem::symlink_status(

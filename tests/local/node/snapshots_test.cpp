@@ -20,8 +20,7 @@ class SnapshotsTest : public ::testing::Test {
   void SetUp() override {
     if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     node_ = std::make_unique<LocalNode>();
-    if (!provider().descriptor().can(Verb::snapshot))
-      GTEST_SKIP() << "snapshots need disks of their own";
+    if (!provider().descriptor().can(Verb::snapshot)) GTEST_SKIP() << kNeedsDisks;
   }
   LocalNode& node() { return *node_; }
   LocalProvider& provider() { return node_->provider(); }
@@ -143,7 +142,8 @@ void import_version(ImageStore& store, const std::string& version, const char* u
 }
 
 TEST_F(SnapshotsTest, LiesOverTheImageThatItWasTakenOf) {
-  if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
+  if (!std::filesystem::exists("/bin/busybox"))
+    GTEST_SKIP() << "needs /bin/busybox, of the package busybox-static";
   const std::string images = node().data_dir() + "/images";
   std::filesystem::remove(images);  // that of all tests
   ImageStore store(images);
