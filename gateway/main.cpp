@@ -1,6 +1,6 @@
 #include "gateway/app/commands.hpp"
 #include "gateway/app/operator_key.hpp"
-#include "gateway/cli/commands.hpp"
+#include "gateway/cli/commands/commands.hpp"
 #include "gateway/core/standard_descriptors.hpp"
 
 // `sandgate serve` supervises three processes: an embedded database; `node` (root: makes sandboxes,

@@ -4,7 +4,7 @@
 #include "gateway/core/settle.hpp"
 #include "local/egress/network_json.hpp"
 #include "local/local_provider.hpp"
-#include "local/node/requests.hpp"
+#include "local/node/server/requests.hpp"
 #include "local/secret_trust.hpp"
 
 namespace sandgate {

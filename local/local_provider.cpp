@@ -2,8 +2,8 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
-#include "local/node/egress_supervisor.hpp"
-#include "local/node/requests.hpp"
+#include "local/node/egress/egress_supervisor.hpp"
+#include "local/node/server/requests.hpp"
 #include "local/secret_trust.hpp"
 
 namespace sandgate {

@@ -3,9 +3,9 @@
 #include <mutex>
 #include <string>
 
-#include "local/agent/client.hpp"
-#include "local/node/client.hpp"
-#include "local/node/disk_space.hpp"
+#include "local/agent/client/client.hpp"
+#include "local/node/server/client.hpp"
+#include "local/node/storage/disk_space.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {

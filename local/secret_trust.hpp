@@ -2,7 +2,7 @@
 #include <map>
 #include <string>
 
-#include "local/agent/client.hpp"
+#include "local/agent/client/client.hpp"
 
 namespace sandgate {
 

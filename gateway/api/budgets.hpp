@@ -1,6 +1,6 @@
 #pragma once
-#include "billing/budget_store.hpp"
-#include "billing/usage_reader.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {

@@ -4,7 +4,7 @@
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/placement/place.hpp"
-#include "gateway/sandboxes/shadowing.hpp"
+#include "gateway/sandboxes/creating/shadowing.hpp"
 #include "registry/profile_channel.hpp"
 
 namespace sandgate::api {

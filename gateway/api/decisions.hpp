@@ -1,6 +1,6 @@
 #pragma once
 #include "gateway/http/routes.hpp"
-#include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/creating/create_order.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"

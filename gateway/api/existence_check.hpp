@@ -1,5 +1,5 @@
 #pragma once
-#include "billing/invoices.hpp"
+#include "billing/invoices/invoices.hpp"
 #include "gateway/http/existence_check.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/snapshots.hpp"

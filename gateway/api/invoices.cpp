@@ -1,7 +1,7 @@
 #include "gateway/api/invoices.hpp"
 
 #include "billing/currency.hpp"
-#include "billing/invoice_page.hpp"
+#include "billing/invoices/invoice_page.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/tenant_scope.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-#include "billing/invoices.hpp"
-#include "billing/usage_reader.hpp"
+#include "billing/invoices/invoices.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {

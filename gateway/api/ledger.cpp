@@ -1,7 +1,7 @@
 #include "gateway/api/ledger.hpp"
 
 #include "billing/known_tenant.hpp"
-#include "billing/ledger.hpp"
+#include "billing/ledger/ledger.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/tenant_scope.hpp"
 #include "gateway/api/time_range.hpp"

@@ -4,7 +4,7 @@
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 #include "registry/effective_request.hpp"
 

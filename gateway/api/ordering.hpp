@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "gateway/http/routes.hpp"
-#include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/creating/create_order.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <span>
 
-#include "billing/price_preview.hpp"
+#include "billing/prices/price_preview.hpp"
 #include "gateway/api/audit.hpp"
 #include "gateway/api/named_resource.hpp"
 #include "gateway/api/page.hpp"

@@ -1,6 +1,6 @@
 #pragma once
-#include "billing/price_books.hpp"
-#include "billing/usage_reader.hpp"
+#include "billing/prices/price_books.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {

@@ -1,6 +1,6 @@
 #include "gateway/api/providers.hpp"
 
-#include "billing/rating.hpp"
+#include "billing/prices/rating.hpp"
 #include "gateway/api/ordering.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/sandboxes.hpp"

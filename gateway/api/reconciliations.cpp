@@ -1,7 +1,7 @@
 #include "gateway/api/reconciliations.hpp"
 
 #include "billing/currency.hpp"
-#include "billing/reconciliation.hpp"
+#include "billing/ledger/reconciliation.hpp"
 #include "gateway/http/table_body.hpp"
 
 namespace sandgate::api {

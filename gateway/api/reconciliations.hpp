@@ -1,5 +1,5 @@
 #pragma once
-#include "billing/usage_reader.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/placement/deployments.hpp"

@@ -9,7 +9,7 @@
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/state_alignment.hpp"
+#include "gateway/sandboxes/upkeep/state_alignment.hpp"
 #include "registry/document_fields.hpp"
 #include "registry/profile_channel.hpp"
 

@@ -1,9 +1,9 @@
 #pragma once
 #include "gateway/api/ordering.hpp"
 #include "gateway/http/routes.hpp"
+#include "gateway/sandboxes/creating/scopes.hpp"
+#include "gateway/sandboxes/creating/shadowing.hpp"
 #include "gateway/sandboxes/extending.hpp"
-#include "gateway/sandboxes/scopes.hpp"
-#include "gateway/sandboxes/shadowing.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
 #include "registry/profile_resolver.hpp"
 

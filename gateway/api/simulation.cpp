@@ -2,7 +2,7 @@
 
 #include "gateway/api/time_range.hpp"
 #include "gateway/core/document_reader.hpp"
-#include "gateway/sandboxes/recorded_requests.hpp"
+#include "gateway/sandboxes/rows/recorded_requests.hpp"
 #include "registry/profile_parse.hpp"
 
 namespace sandgate::api {

@@ -1,7 +1,7 @@
 #pragma once
 #include <boost/asio/thread_pool.hpp>
 
-#include "billing/price_books.hpp"
+#include "billing/prices/price_books.hpp"
 #include "gateway/api/keyed_mutex.hpp"
 #include "gateway/http/routes.hpp"
 #include "gateway/placement/deployments.hpp"

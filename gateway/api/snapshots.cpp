@@ -6,7 +6,7 @@
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/problem.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
 
 namespace sandgate::api {
 namespace {

@@ -2,7 +2,7 @@
 
 #include "billing/currency.hpp"
 #include "billing/known_tenant.hpp"
-#include "billing/usage_export.hpp"
+#include "billing/usage/usage_export.hpp"
 #include "gateway/api/tenant_scope.hpp"
 #include "gateway/api/time_range.hpp"
 #include "gateway/core/sql_time.hpp"

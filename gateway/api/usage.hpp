@@ -1,5 +1,5 @@
 #pragma once
-#include "billing/usage_reader.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "gateway/http/routes.hpp"
 
 namespace sandgate::api {

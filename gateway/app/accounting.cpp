@@ -1,7 +1,7 @@
 #include "gateway/app/accounting.hpp"
 
-#include "billing/ledger_rollup.hpp"
-#include "billing/partitions.hpp"
+#include "billing/ledger/ledger_rollup.hpp"
+#include "billing/usage/partitions.hpp"
 #include "gateway/app/background.hpp"
 
 namespace sandgate {

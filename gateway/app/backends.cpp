@@ -7,7 +7,7 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/placement_settings.hpp"
-#include "gateway/sandboxes/sandbox_rows.hpp"
+#include "gateway/sandboxes/rows/sandbox_rows.hpp"
 #include "providers/catalog.hpp"
 #include "providers/kind_settings.hpp"
 

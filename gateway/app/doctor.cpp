@@ -4,7 +4,7 @@
 
 #include "gateway/app/node_settings.hpp"
 #include "gateway/core/durable_journal.hpp"
-#include "local/node/probe.hpp"
+#include "local/node/machine/probe.hpp"
 
 namespace sandgate {
 namespace {

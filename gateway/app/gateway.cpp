@@ -2,7 +2,7 @@
 
 #include <cstdlib>
 
-#include "billing/shipped_prices.hpp"
+#include "billing/prices/shipped_prices.hpp"
 #include "gateway/app/open_files.hpp"
 #include "gateway/app/settings_descriptor.hpp"
 #include "gateway/core/log.hpp"

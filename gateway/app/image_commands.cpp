@@ -12,14 +12,14 @@
 #include "gateway/app/node_settings.hpp"
 #include "gateway/app/settings_flags.hpp"
 #include "gateway/cli/context.hpp"
-#include "gateway/cli/interrupt.hpp"
-#include "gateway/cli/table.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
+#include "gateway/cli/terminal/table.hpp"
 #include "local/image/build.hpp"
 #include "local/image/import.hpp"
 #include "local/image/program.hpp"
 #include "local/image/store.hpp"
-#include "local/node/client.hpp"
-#include "local/node/image_garbage.hpp"
+#include "local/node/server/client.hpp"
+#include "local/node/storage/image_garbage.hpp"
 
 namespace sandgate {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 
 #include "gateway/app/settings_flags.hpp"
-#include "gateway/cli/keys.hpp"
+#include "gateway/cli/commands/keys.hpp"
 
 namespace sandgate {
 

@@ -2,8 +2,8 @@
 
 #include "gateway/app/background.hpp"
 #include "gateway/core/log.hpp"
-#include "gateway/sandboxes/history.hpp"
-#include "gateway/sandboxes/snapshot_rows.hpp"
+#include "gateway/sandboxes/rows/snapshot_rows.hpp"
+#include "gateway/sandboxes/upkeep/history.hpp"
 
 namespace sandgate {
 namespace {

@@ -5,16 +5,16 @@
 #include "gateway/app/backends.hpp"
 #include "gateway/ports/app_pool.hpp"
 #include "gateway/ports/port_store.hpp"
-#include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
-#include "gateway/sandboxes/live_counts.hpp"
-#include "gateway/sandboxes/machine_monitor.hpp"
-#include "gateway/sandboxes/reaper.hpp"
-#include "gateway/sandboxes/reconciler.hpp"
-#include "gateway/sandboxes/secret_reconciler.hpp"
-#include "gateway/sandboxes/usage_sampler.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
+#include "gateway/sandboxes/upkeep/live_counts.hpp"
+#include "gateway/sandboxes/upkeep/machine_monitor.hpp"
+#include "gateway/sandboxes/upkeep/reaper.hpp"
+#include "gateway/sandboxes/upkeep/reconciler.hpp"
+#include "gateway/sandboxes/upkeep/secret_reconciler.hpp"
+#include "gateway/sandboxes/upkeep/usage_sampler.hpp"
 
 namespace sandgate {
 

@@ -15,7 +15,7 @@
 #include "gateway/http/bind.hpp"
 #include "gateway/http/tls.hpp"
 #include "local/egress/address_policy.hpp"
-#include "local/node/volatile_directory.hpp"
+#include "local/node/machine/volatile_directory.hpp"
 #include "registry/profile_channel.hpp"
 
 namespace sandgate {

@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "gateway/cli/console.hpp"
-#include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/terminal/console.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 #include "gateway/cli/transfer.hpp"
 #include "gateway/core/random.hpp"
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "gateway/cli/settings.hpp"
+#include "gateway/cli/options/settings.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/percent.hpp"
 

@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "gateway/cli/decision.hpp"
-#include "gateway/cli/interrupt.hpp"
-#include "gateway/cli/tenant_reference.hpp"
+#include "gateway/cli/options/tenant_reference.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 #include "gateway/core/json_text.hpp"
 
 namespace sandgate::cli {

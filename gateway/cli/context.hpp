@@ -6,8 +6,8 @@
 #include <CLI/CLI.hpp>
 
 #include "gateway/cli/client.hpp"
-#include "gateway/cli/console.hpp"
-#include "gateway/cli/settings.hpp"
+#include "gateway/cli/options/settings.hpp"
+#include "gateway/cli/terminal/console.hpp"
 
 namespace sandgate::cli {
 

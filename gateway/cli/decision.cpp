@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "gateway/cli/context.hpp"
-#include "gateway/cli/table.hpp"
+#include "gateway/cli/terminal/table.hpp"
 
 namespace sandgate::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/cli/console.hpp"
+#include "gateway/cli/terminal/console.hpp"
 #include "gateway/core/json_reader.hpp"
 
 namespace sandgate::cli {

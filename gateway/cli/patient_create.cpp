@@ -2,7 +2,7 @@
 
 #include <iostream>
 
-#include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 
 namespace sandgate::cli {
 

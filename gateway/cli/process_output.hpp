@@ -4,7 +4,7 @@
 #include <string>
 
 #include "gateway/cli/client.hpp"
-#include "gateway/cli/console.hpp"
+#include "gateway/cli/terminal/console.hpp"
 
 namespace sandgate::cli {
 

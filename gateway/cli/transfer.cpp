@@ -4,7 +4,7 @@
 
 #include <openssl/x509_vfy.h>
 
-#include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 #include "gateway/core/field_text.hpp"
 
 namespace sandgate::cli {

@@ -1,6 +1,6 @@
 #include "gateway/exports/export_events.hpp"
 
-#include "billing/invoice_rows.hpp"
+#include "billing/invoices/invoice_rows.hpp"
 
 namespace sandgate {
 namespace {

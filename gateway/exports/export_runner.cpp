@@ -1,6 +1,6 @@
 #include "gateway/exports/export_runner.hpp"
 
-#include "billing/booking_watermark.hpp"
+#include "billing/usage/booking_watermark.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/exports/export_events.hpp"

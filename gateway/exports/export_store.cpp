@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "billing/booking_watermark.hpp"
-#include "billing/invoice_rows.hpp"
+#include "billing/invoices/invoice_rows.hpp"
+#include "billing/usage/booking_watermark.hpp"
 #include "gateway/exports/export_events.hpp"
 #include "registry/redact_url.hpp"
 #include "registry/setting_addresses.hpp"

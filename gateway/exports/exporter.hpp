@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/usage_export.hpp"
+#include "billing/usage/usage_export.hpp"
 #include "gateway/core/async.hpp"
 
 namespace sandgate {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "billing/currency.hpp"
-#include "billing/meter_kind.hpp"
+#include "billing/usage/meter_kind.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/decimal.hpp"
 #include "gateway/core/field_text.hpp"

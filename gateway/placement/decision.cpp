@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "billing/budgets.hpp"
-#include "billing/rating.hpp"
-#include "billing/run_cost.hpp"
+#include "billing/budgets/budgets.hpp"
+#include "billing/prices/rating.hpp"
+#include "billing/prices/run_cost.hpp"
 #include "gateway/core/words.hpp"
 #include "gateway/placement/filter.hpp"
 #include "gateway/placement/rank.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/price_snapshot.hpp"
+#include "billing/prices/price_snapshot.hpp"
 #include "gateway/placement/candidate.hpp"
 #include "gateway/placement/requirements.hpp"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "billing/run_cost.hpp"
+#include "billing/prices/run_cost.hpp"
 
 namespace sandgate {
 namespace {

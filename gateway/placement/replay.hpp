@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/price_snapshot.hpp"
+#include "billing/prices/price_snapshot.hpp"
 #include "gateway/placement/decision.hpp"
 
 namespace sandgate {

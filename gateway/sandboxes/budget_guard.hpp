@@ -1,5 +1,5 @@
 #pragma once
-#include "billing/budgets.hpp"
+#include "billing/budgets/budgets.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 
 namespace sandgate {

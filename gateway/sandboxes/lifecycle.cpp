@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/lifecycle.hpp"
 
 #include "gateway/core/settle.hpp"
-#include "gateway/sandboxes/creation.hpp"
+#include "gateway/sandboxes/creating/creation.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
 
 namespace sandgate {

@@ -1,15 +1,15 @@
 #pragma once
 #include <string>
 
-#include "gateway/sandboxes/backend_first_ends.hpp"
-#include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/creating/create_order.hpp"
+#include "gateway/sandboxes/creating/refusal_log.hpp"
+#include "gateway/sandboxes/creating/unpriced_log.hpp"
+#include "gateway/sandboxes/ending/backend_first_ends.hpp"
+#include "gateway/sandboxes/ending/lost_sandbox.hpp"
+#include "gateway/sandboxes/ending/speculative_end.hpp"
 #include "gateway/sandboxes/lifecycle_parts.hpp"
-#include "gateway/sandboxes/lost_sandbox.hpp"
-#include "gateway/sandboxes/refusal_log.hpp"
-#include "gateway/sandboxes/sandbox_rows.hpp"
-#include "gateway/sandboxes/speculative_end.hpp"
+#include "gateway/sandboxes/rows/sandbox_rows.hpp"
 #include "gateway/sandboxes/transition_poller.hpp"
-#include "gateway/sandboxes/unpriced_log.hpp"
 
 namespace sandgate {
 

@@ -1,9 +1,9 @@
 #include "gateway/core/settle.hpp"
-#include "gateway/sandboxes/backend_end.hpp"
-#include "gateway/sandboxes/elsewhere.hpp"
-#include "gateway/sandboxes/end_booking.hpp"
+#include "gateway/sandboxes/ending/backend_end.hpp"
+#include "gateway/sandboxes/ending/end_booking.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "gateway/sandboxes/upkeep/elsewhere.hpp"
 
 // How a sandbox ends on request.
 namespace sandgate {

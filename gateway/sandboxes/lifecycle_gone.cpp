@@ -1,7 +1,7 @@
 #include "gateway/core/settle.hpp"
-#include "gateway/sandboxes/backend_end.hpp"
-#include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/ending/backend_end.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
+#include "gateway/sandboxes/upkeep/elsewhere.hpp"
 
 // What becomes of a sandbox that is gone from its backend: its end was asked for, or it is lost.
 namespace sandgate {

@@ -1,18 +1,18 @@
 #pragma once
 #include <memory>
 
-#include "billing/losses.hpp"
-#include "billing/meter.hpp"
-#include "billing/price_books.hpp"
+#include "billing/ledger/losses.hpp"
+#include "billing/prices/price_books.hpp"
+#include "billing/usage/meter.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/database.hpp"
 #include "gateway/placement/deployments.hpp"
 #include "gateway/placement/health_board.hpp"
 #include "gateway/placement/place.hpp"
-#include "gateway/sandboxes/create_queue.hpp"
+#include "gateway/sandboxes/creating/create_queue.hpp"
+#include "gateway/sandboxes/creating/optimistic_create_limiter.hpp"
+#include "gateway/sandboxes/ending/outage_journal.hpp"
 #include "gateway/sandboxes/installation.hpp"
-#include "gateway/sandboxes/optimistic_create_limiter.hpp"
-#include "gateway/sandboxes/outage_journal.hpp"
 #include "gateway/sandboxes/sandbox_cache.hpp"
 #include "gateway/sandboxes/spend_guard.hpp"
 

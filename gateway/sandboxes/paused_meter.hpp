@@ -1,5 +1,5 @@
 #pragma once
-#include "billing/meter.hpp"
+#include "billing/usage/meter.hpp"
 #include "providers/descriptor.hpp"
 
 namespace sandgate {

@@ -1,17 +1,17 @@
 #include "gateway/sandboxes/pausing.hpp"
 
-#include "billing/rating.hpp"
+#include "billing/prices/rating.hpp"
 #include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/placement/backend_failure.hpp"
-#include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/creating/price_scope.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/paused_meter.hpp"
-#include "gateway/sandboxes/price_scope.hpp"
-#include "gateway/sandboxes/snapshot_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
+#include "gateway/sandboxes/rows/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "gateway/sandboxes/upkeep/elsewhere.hpp"
 #include "providers/backoff.hpp"
 
 namespace sandgate {

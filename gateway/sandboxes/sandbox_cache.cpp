@@ -3,7 +3,7 @@
 #include <functional>
 
 #include "gateway/core/notifications.hpp"
-#include "gateway/sandboxes/sandbox_rows.hpp"
+#include "gateway/sandboxes/rows/sandbox_rows.hpp"
 
 namespace sandgate {
 namespace {

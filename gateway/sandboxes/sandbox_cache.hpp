@@ -9,7 +9,7 @@
 #include <unordered_map>
 
 #include "gateway/core/database.hpp"
-#include "gateway/sandboxes/record.hpp"
+#include "gateway/sandboxes/rows/record.hpp"
 
 namespace sandgate {
 

@@ -7,10 +7,10 @@
 #include "gateway/core/settle.hpp"
 #include "gateway/events/outbox.hpp"
 #include "gateway/placement/backend_failure.hpp"
-#include "gateway/sandboxes/elsewhere.hpp"
+#include "gateway/sandboxes/creating/given_env.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/given_env.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "gateway/sandboxes/upkeep/elsewhere.hpp"
 #include "registry/idempotency_effect.hpp"
 #include "registry/quota.hpp"
 

@@ -2,9 +2,9 @@
 #include <chrono>
 #include <map>
 
-#include "gateway/sandboxes/create_order.hpp"
+#include "gateway/sandboxes/creating/create_order.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
-#include "gateway/sandboxes/snapshot_rows.hpp"
+#include "gateway/sandboxes/rows/snapshot_rows.hpp"
 
 namespace sandgate {
 

@@ -4,8 +4,8 @@
 
 #include <pqxx/pqxx>
 
-#include "billing/reservation_estimate.hpp"
-#include "gateway/sandboxes/record.hpp"
+#include "billing/budgets/reservation_estimate.hpp"
+#include "gateway/sandboxes/rows/record.hpp"
 
 namespace sandgate {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "local/agent/context.hpp"
-#include "local/agent/file.hpp"
+#include "local/agent/files/file.hpp"
 #include "local/agent/protocol.hpp"
 
 namespace sandgate {

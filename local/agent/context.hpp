@@ -4,8 +4,8 @@
 
 #include "local/agent/agent.hpp"
 #include "local/agent/loop.hpp"
-#include "local/agent/process_table.hpp"
-#include "local/agent/spawn.hpp"
+#include "local/agent/processes/process_table.hpp"
+#include "local/agent/processes/spawn.hpp"
 
 namespace sandgate::agent {
 

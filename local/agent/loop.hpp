@@ -5,7 +5,7 @@
 #include <map>
 #include <memory>
 
-#include "local/agent/file.hpp"
+#include "local/agent/files/file.hpp"
 #include "local/agent/pausable_clock.hpp"
 
 namespace sandgate::agent {

@@ -6,8 +6,8 @@
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/dial.hpp"
-#include "local/agent/environment.hpp"
-#include "local/agent/file_worker.hpp"
+#include "local/agent/files/file_worker.hpp"
+#include "local/agent/processes/environment.hpp"
 
 namespace sandgate::agent {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <string_view>
 
-#include "local/agent/file.hpp"
+#include "local/agent/files/file.hpp"
 
 namespace sandgate::agent {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "local/egress/control_channel.hpp"
 #include "local/egress/egress_sandbox.hpp"
-#include "local/node/wire.hpp"
+#include "local/node/server/wire.hpp"
 
 namespace sandgate::egress {
 

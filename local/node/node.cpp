@@ -1,5 +1,5 @@
 #include "local/node/node.hpp"
-#include "local/node/core_dump_sockets.hpp"
+#include "local/node/machine/core_dump_sockets.hpp"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -15,16 +15,16 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
-#include "local/node/background_runner.hpp"
-#include "local/node/kernel_limits.hpp"
-#include "local/node/listener.hpp"
-#include "local/node/machine_settings.hpp"
-#include "local/node/machine_share.hpp"
-#include "local/node/module_requests.hpp"
-#include "local/node/probe.hpp"
-#include "local/node/server.hpp"
-#include "local/node/supervisor.hpp"
-#include "local/node/volatile_directory.hpp"
+#include "local/node/machine/kernel_limits.hpp"
+#include "local/node/machine/machine_settings.hpp"
+#include "local/node/machine/machine_share.hpp"
+#include "local/node/machine/module_requests.hpp"
+#include "local/node/machine/probe.hpp"
+#include "local/node/machine/volatile_directory.hpp"
+#include "local/node/server/background_runner.hpp"
+#include "local/node/server/listener.hpp"
+#include "local/node/server/server.hpp"
+#include "local/node/supervisor/supervisor.hpp"
 
 namespace sandgate {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "billing/ledger.hpp"
+#include "billing/ledger/ledger.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

@@ -1,5 +1,5 @@
-#include "billing/budget_store.hpp"
-#include "billing/price_rows.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/prices/price_rows.hpp"
 #include "gateway/api/network.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/ports.hpp"

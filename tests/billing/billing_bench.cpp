@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <thread>
 
-#include "billing/budget_store.hpp"
-#include "billing/budgets.hpp"
-#include "billing/meter.hpp"
-#include "billing/shipped_prices.hpp"
-#include "billing/usage_query.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/budgets/budgets.hpp"
+#include "billing/prices/shipped_prices.hpp"
+#include "billing/usage/meter.hpp"
+#include "billing/usage/usage_query.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 

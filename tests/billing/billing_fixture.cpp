@@ -1,6 +1,6 @@
 #include "tests/billing/billing_fixture.hpp"
 
-#include "billing/price_rows.hpp"
+#include "billing/prices/price_rows.hpp"
 
 namespace sandgate::test {
 

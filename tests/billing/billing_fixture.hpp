@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "billing/meter.hpp"
+#include "billing/usage/meter.hpp"
 #include "tests/support/run.hpp"
 #include "tests/support/test_database.hpp"
 

@@ -1,6 +1,6 @@
 #pragma once
-#include "billing/budget_store.hpp"
-#include "billing/budgets.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/budgets/budgets.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate::test {

@@ -4,7 +4,7 @@
 
 #include <pqxx/pqxx>
 
-#include "billing/budget_rows.hpp"
+#include "billing/budgets/budget_rows.hpp"
 #include "tests/billing/budget_fixture.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -3,8 +3,8 @@
 #include <future>
 #include <thread>
 
-#include "billing/credits.hpp"
-#include "billing/ledger.hpp"
+#include "billing/invoices/credits.hpp"
+#include "billing/ledger/ledger.hpp"
 #include "tests/billing/budget_fixture.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -1,4 +1,4 @@
-#include "billing/budget_shares.hpp"
+#include "billing/budgets/budget_shares.hpp"
 
 #include "tests/billing/budget_fixture.hpp"
 

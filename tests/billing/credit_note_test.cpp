@@ -1,7 +1,7 @@
-#include "billing/budget_store.hpp"
-#include "billing/invoice_page.hpp"
-#include "billing/invoices.hpp"
-#include "billing/ledger.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/invoices/invoice_page.hpp"
+#include "billing/invoices/invoices.hpp"
+#include "billing/ledger/ledger.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

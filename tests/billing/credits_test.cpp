@@ -1,4 +1,4 @@
-#include "billing/credits.hpp"
+#include "billing/invoices/credits.hpp"
 
 #include <thread>
 

@@ -1,6 +1,6 @@
 #include "billing/csv.hpp"
 
-#include "billing/reconciliation.hpp"
+#include "billing/ledger/reconciliation.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "billing/meter_kind.hpp"
+#include "billing/usage/meter_kind.hpp"
 #include "gateway/core/error.hpp"
 #include "tests/billing/billing_fixture.hpp"
 

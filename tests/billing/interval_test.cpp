@@ -1,4 +1,4 @@
-#include "billing/interval.hpp"
+#include "billing/usage/interval.hpp"
 
 #include <gtest/gtest.h>
 

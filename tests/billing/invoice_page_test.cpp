@@ -1,9 +1,9 @@
-#include "billing/invoice_page.hpp"
+#include "billing/invoices/invoice_page.hpp"
 
 #include <atomic>
 #include <thread>
 
-#include "billing/invoices.hpp"
+#include "billing/invoices/invoices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "billing/invoices.hpp"
+#include "billing/invoices/invoices.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,11 +6,11 @@
 #include <random>
 #include <thread>
 
-#include "billing/booking_watermark.hpp"
-#include "billing/budget_store.hpp"
-#include "billing/ledger.hpp"
-#include "billing/price_rows.hpp"
-#include "billing/reconciliation.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/ledger/ledger.hpp"
+#include "billing/ledger/reconciliation.hpp"
+#include "billing/prices/price_rows.hpp"
+#include "billing/usage/booking_watermark.hpp"
 #include "gateway/core/moment.hpp"
 #include "gateway/core/statement.hpp"
 #include "tests/billing/billing_fixture.hpp"

@@ -1,7 +1,7 @@
 // Usage that is booked when the invoice of its time is issued already.
 #include <gtest/gtest.h>
 
-#include "billing/invoices.hpp"
+#include "billing/invoices/invoices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate::test {

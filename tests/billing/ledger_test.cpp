@@ -1,8 +1,8 @@
-#include "billing/ledger.hpp"
+#include "billing/ledger/ledger.hpp"
 
 #include <optional>
 
-#include "billing/ledger_rollup.hpp"
+#include "billing/ledger/ledger_rollup.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

@@ -1,7 +1,7 @@
-#include "billing/losses.hpp"
+#include "billing/ledger/losses.hpp"
 
-#include "billing/ledger.hpp"
-#include "billing/reconciliation.hpp"
+#include "billing/ledger/ledger.hpp"
+#include "billing/ledger/reconciliation.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

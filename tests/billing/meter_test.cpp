@@ -1,10 +1,10 @@
-#include "billing/meter.hpp"
+#include "billing/usage/meter.hpp"
 
 #include <gtest/gtest.h>
 
-#include "billing/metered_rows.hpp"
-#include "billing/shipped_prices.hpp"
-#include "billing/usage_query.hpp"
+#include "billing/prices/shipped_prices.hpp"
+#include "billing/usage/metered_rows.hpp"
+#include "billing/usage/usage_query.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

@@ -1,6 +1,6 @@
 #include <random>
 
-#include "billing/usage_book.hpp"
+#include "billing/usage/usage_book.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

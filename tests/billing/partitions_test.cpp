@@ -1,4 +1,4 @@
-#include "billing/partitions.hpp"
+#include "billing/usage/partitions.hpp"
 
 #include "gateway/core/settle.hpp"
 #include "tests/billing/billing_fixture.hpp"

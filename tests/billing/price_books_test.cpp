@@ -1,10 +1,10 @@
-#include "billing/price_books.hpp"
+#include "billing/prices/price_books.hpp"
 
 #include <future>
 
 #include <pqxx/pqxx>
 
-#include "billing/shipped_prices.hpp"
+#include "billing/prices/shipped_prices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/eventually.hpp"
 

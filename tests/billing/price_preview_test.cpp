@@ -1,4 +1,4 @@
-#include "billing/price_preview.hpp"
+#include "billing/prices/price_preview.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,9 +1,9 @@
 #include <cstdlib>
 #include <random>
 
-#include "billing/budget_store.hpp"
-#include "billing/invoices.hpp"
-#include "billing/losses.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/invoices/invoices.hpp"
+#include "billing/ledger/losses.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

@@ -1,4 +1,4 @@
-#include "billing/rating.hpp"
+#include "billing/prices/rating.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "billing/reconciliation.hpp"
+#include "billing/ledger/reconciliation.hpp"
 
 #include "tests/billing/billing_fixture.hpp"
 

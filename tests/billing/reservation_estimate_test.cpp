@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "billing/rating.hpp"
-#include "billing/run_cost.hpp"
+#include "billing/prices/rating.hpp"
+#include "billing/prices/run_cost.hpp"
 #include "tests/billing/budget_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

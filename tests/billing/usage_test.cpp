@@ -1,11 +1,11 @@
-#include "billing/usage_query.hpp"
+#include "billing/usage/usage_query.hpp"
 
 #include <gtest/gtest.h>
 
 #include <future>
 
-#include "billing/usage_export.hpp"
-#include "billing/usage_reader.hpp"
+#include "billing/usage/usage_export.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "tests/billing/billing_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

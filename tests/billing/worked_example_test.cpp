@@ -1,7 +1,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "billing/invoices.hpp"
+#include "billing/invoices/invoices.hpp"
 #include "tests/billing/billing_fixture.hpp"
 
 namespace sandgate {

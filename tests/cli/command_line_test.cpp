@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "gateway/cli/commands.hpp"
+#include "gateway/cli/commands/commands.hpp"
 #include "tests/cli/scripted_server.hpp"
 
 namespace sandgate {

@@ -1,4 +1,4 @@
-#include "gateway/cli/completion.hpp"
+#include "gateway/cli/options/completion.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <fstream>
 
-#include "gateway/cli/commands.hpp"
+#include "gateway/cli/commands/commands.hpp"
 
 namespace sandgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/cli/copy.hpp"
+#include "gateway/cli/commands/copy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@
 #include <sstream>
 #include <thread>
 
-#include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 #include "gateway/core/ids.hpp"
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"

@@ -1,10 +1,10 @@
-#include "gateway/cli/create_options.hpp"
+#include "gateway/cli/options/create_options.hpp"
 
 #include <algorithm>
 
 #include <gtest/gtest.h>
 
-#include "gateway/cli/pairs.hpp"
+#include "gateway/cli/options/pairs.hpp"
 
 namespace sandgate::cli {
 namespace {

@@ -1,11 +1,11 @@
-#include "gateway/cli/help_text.hpp"
+#include "gateway/cli/options/help_text.hpp"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "gateway/cli/commands.hpp"
-#include "gateway/cli/console.hpp"
+#include "gateway/cli/commands/commands.hpp"
+#include "gateway/cli/terminal/console.hpp"
 
 namespace sandgate::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "gateway/cli/progress.hpp"
+#include "gateway/cli/terminal/progress.hpp"
 
 #include <gtest/gtest.h>
 

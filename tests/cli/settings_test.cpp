@@ -1,4 +1,4 @@
-#include "gateway/cli/settings.hpp"
+#include "gateway/cli/options/settings.hpp"
 
 #include <gtest/gtest.h>
 

@@ -7,7 +7,7 @@
 #include <condition_variable>
 #include <future>
 
-#include "gateway/cli/interrupt.hpp"
+#include "gateway/cli/terminal/interrupt.hpp"
 #include "gateway/core/crypto.hpp"
 #include "tests/cli/scripted_server.hpp"
 #include "tests/cli/told.hpp"

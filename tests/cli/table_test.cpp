@@ -1,4 +1,4 @@
-#include "gateway/cli/table.hpp"
+#include "gateway/cli/terminal/table.hpp"
 
 #include <gtest/gtest.h>
 

@@ -15,7 +15,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/websocket.hpp>
 
-#include "gateway/cli/terminal_session.hpp"
+#include "gateway/cli/terminal/terminal_session.hpp"
 
 namespace sandgate::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "gateway/cli/commands.hpp"
+#include "gateway/cli/commands/commands.hpp"
 
 namespace sandgate::cli {
 

@@ -14,7 +14,7 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-#include "gateway/cli/pipe.hpp"
+#include "gateway/cli/terminal/pipe.hpp"
 #include "gateway/core/error.hpp"
 
 namespace sandgate::cli {

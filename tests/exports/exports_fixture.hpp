@@ -1,7 +1,7 @@
 #pragma once
 #include <gtest/gtest.h>
 
-#include "billing/meter.hpp"
+#include "billing/usage/meter.hpp"
 #include "gateway/exports/export_runner.hpp"
 #include "gateway/exports/export_store.hpp"
 #include "tests/exports/receiver.hpp"

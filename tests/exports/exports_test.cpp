@@ -2,8 +2,8 @@
 
 #include <thread>
 
-#include "billing/price_book.hpp"
-#include "billing/price_rows.hpp"
+#include "billing/prices/price_book.hpp"
+#include "billing/prices/price_rows.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/exports/export_events.hpp"
 #include "tests/exports/exports_fixture.hpp"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "gateway/core/error.hpp"
-#include "local/agent/tar_reader.hpp"
+#include "local/agent/files/tar_reader.hpp"
 #include "tests/fuzz/cut_input.hpp"
 
 using namespace sandgate::agent;

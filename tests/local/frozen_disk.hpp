@@ -2,7 +2,7 @@
 #include <string>
 
 #include "local/fd.hpp"
-#include "local/node/journal.hpp"
+#include "local/node/supervisor/journal.hpp"
 
 namespace sandgate::test {
 

@@ -7,7 +7,7 @@
 
 #include "local/image/build.hpp"
 #include "local/local_provider.hpp"
-#include "local/node/journal.hpp"
+#include "local/node/supervisor/journal.hpp"
 #include "tests/local/frozen_disk.hpp"
 #include "tests/local/host_state.hpp"
 #include "tests/support/run.hpp"

@@ -7,7 +7,7 @@
 #include <iostream>
 
 #include "gateway/core/ids.hpp"
-#include "local/node/egress_listeners.hpp"
+#include "local/node/egress/egress_listeners.hpp"
 #include "tests/local/local_node.hpp"
 
 namespace sandgate::test {

@@ -1,11 +1,11 @@
-#include "gateway/sandboxes/backend_first_ends.hpp"
+#include "gateway/sandboxes/ending/backend_first_ends.hpp"
 
 #include <gtest/gtest.h>
 
-#include "billing/metered_rows.hpp"
+#include "billing/usage/metered_rows.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/sandbox_rows.hpp"
+#include "gateway/sandboxes/rows/sandbox_rows.hpp"
 #include "tests/sandboxes/counting_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"
 

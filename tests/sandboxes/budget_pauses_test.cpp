@@ -1,8 +1,8 @@
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/budget_enforcer.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
 #include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 
 namespace sandgate::test {

@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/for_each_concurrent.hpp"
-#include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/extending.hpp"
 #include "gateway/sandboxes/pausing.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
 #include "tests/sandboxes/paying_replica.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <future>
 
-#include "billing/usage_reader.hpp"
+#include "billing/usage/usage_reader.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/create_queue.hpp"
+#include "gateway/sandboxes/creating/create_queue.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/budget_enforcer.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
 #include "tests/sandboxes/outage_world.hpp"
 #include "tests/sandboxes/pausing_world.hpp"
 #include "tests/sandboxes/paying_replica.hpp"

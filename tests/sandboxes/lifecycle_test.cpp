@@ -2,7 +2,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/extending.hpp"
-#include "gateway/sandboxes/history.hpp"
+#include "gateway/sandboxes/upkeep/history.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {

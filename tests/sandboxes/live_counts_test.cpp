@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/live_counts.hpp"
+#include "gateway/sandboxes/upkeep/live_counts.hpp"
 
 #include <gtest/gtest.h>
 

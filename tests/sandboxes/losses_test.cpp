@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/shadowing.hpp"
+#include "gateway/sandboxes/creating/shadowing.hpp"
 #include "tests/sandboxes/world.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/machine_monitor.hpp"
+#include "gateway/sandboxes/upkeep/machine_monitor.hpp"
 
 #include <gtest/gtest.h>
 

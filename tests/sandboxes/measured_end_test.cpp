@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/measured_end.hpp"
+#include "gateway/sandboxes/ending/measured_end.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,8 +1,8 @@
-#include "gateway/sandboxes/optimistic_create_limiter.hpp"
+#include "gateway/sandboxes/creating/optimistic_create_limiter.hpp"
 
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/insert_sandbox.hpp"
+#include "gateway/sandboxes/creating/insert_sandbox.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {

@@ -2,7 +2,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "gateway/sandboxes/pausing.hpp"
-#include "gateway/sandboxes/usage_sampler.hpp"
+#include "gateway/sandboxes/upkeep/usage_sampler.hpp"
 #include "tests/sandboxes/outage_world.hpp"
 
 namespace sandgate {

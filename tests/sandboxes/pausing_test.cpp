@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "tests/sandboxes/held_lock.hpp"
 #include "tests/sandboxes/pausing_world.hpp"
 #include "tests/support/eventually.hpp"

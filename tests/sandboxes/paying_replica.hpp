@@ -1,6 +1,6 @@
 #pragma once
-#include "billing/budget_store.hpp"
-#include "billing/price_rows.hpp"
+#include "billing/budgets/budget_store.hpp"
+#include "billing/prices/price_rows.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
 #include "tests/sandboxes/world.hpp"
 

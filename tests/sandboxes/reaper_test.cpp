@@ -1,10 +1,10 @@
-#include "gateway/sandboxes/reaper.hpp"
+#include "gateway/sandboxes/upkeep/reaper.hpp"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
-#include "gateway/sandboxes/insert_sandbox.hpp"
+#include "gateway/sandboxes/creating/insert_sandbox.hpp"
 #include "tests/sandboxes/world.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/reconciler.hpp"
+#include "gateway/sandboxes/upkeep/reconciler.hpp"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/recorded_requests.hpp"
+#include "gateway/sandboxes/rows/recorded_requests.hpp"
 
 #include <gtest/gtest.h>
 

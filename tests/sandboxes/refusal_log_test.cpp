@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/refusal_log.hpp"
+#include "gateway/sandboxes/creating/refusal_log.hpp"
 
 #include <gtest/gtest.h>
 

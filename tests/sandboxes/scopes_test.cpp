@@ -1,8 +1,8 @@
-#include "gateway/sandboxes/scopes.hpp"
+#include "gateway/sandboxes/creating/scopes.hpp"
 
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {

@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "gateway/sandboxes/secret_reconciler.hpp"
 #include "gateway/sandboxes/snapshots.hpp"
+#include "gateway/sandboxes/upkeep/secret_reconciler.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate {

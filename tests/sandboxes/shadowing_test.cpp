@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/shadowing.hpp"
+#include "gateway/sandboxes/creating/shadowing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/speculative_end.hpp"
+#include "gateway/sandboxes/ending/speculative_end.hpp"
 
 #include <gtest/gtest.h>
 

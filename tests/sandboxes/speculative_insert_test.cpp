@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/speculative_insert.hpp"
+#include "gateway/sandboxes/creating/speculative_insert.hpp"
 
 #include <gtest/gtest.h>
 

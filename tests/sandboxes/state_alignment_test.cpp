@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/state_alignment.hpp"
+#include "gateway/sandboxes/upkeep/state_alignment.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "gateway/sandboxes/usage_sampler.hpp"
+#include "gateway/sandboxes/upkeep/usage_sampler.hpp"
 
 #include <gtest/gtest.h>
 

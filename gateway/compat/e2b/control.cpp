@@ -8,7 +8,7 @@
 #include "gateway/core/document_reader.hpp"
 #include "gateway/http/problem.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
-#include "gateway/sandboxes/pause_rows.hpp"
+#include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate::compat::e2b {

@@ -1,7 +1,7 @@
 #pragma once
 #include "gateway/http/request.hpp"
 #include "gateway/http/response.hpp"
-#include "gateway/sandboxes/sandbox_rows.hpp"
+#include "gateway/sandboxes/rows/sandbox_rows.hpp"
 
 namespace sandgate::compat::e2b {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "gateway/sandboxes/record.hpp"
+#include "gateway/sandboxes/rows/record.hpp"
 
 // Renders sandboxes in E2B's format. Pure.
 namespace sandgate::compat::e2b {

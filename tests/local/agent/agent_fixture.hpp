@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "local/agent/client.hpp"
+#include "local/agent/client/client.hpp"
 #include "tests/support/eventually.hpp"
 #include "tests/support/run.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <fstream>
 
-#include "local/agent/tar_writer.hpp"
+#include "local/agent/files/tar_writer.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {

@@ -14,7 +14,7 @@
 #include <future>
 #include <set>
 
-#include "local/agent/file_write.hpp"
+#include "local/agent/files/file_write.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {

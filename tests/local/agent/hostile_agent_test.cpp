@@ -4,7 +4,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "local/agent/client.hpp"
+#include "local/agent/client/client.hpp"
 #include "local/agent/protocol.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 

@@ -12,11 +12,11 @@
 #include <fstream>
 
 #include "gateway/core/json_reader.hpp"
-#include "local/agent/archive.hpp"
-#include "local/agent/file_change.hpp"
-#include "local/agent/file_path.hpp"
-#include "local/agent/file_read.hpp"
-#include "local/agent/file_session.hpp"
+#include "local/agent/files/archive.hpp"
+#include "local/agent/files/file_change.hpp"
+#include "local/agent/files/file_path.hpp"
+#include "local/agent/files/file_read.hpp"
+#include "local/agent/files/file_session.hpp"
 #include "local/fd.hpp"
 #include "tests/support/run.hpp"
 

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "local/agent/spawn_spec_codec.hpp"
+#include "local/agent/processes/spawn_spec_codec.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {

@@ -1,4 +1,4 @@
-#include "local/agent/ring.hpp"
+#include "local/agent/processes/ring.hpp"
 
 #include <gtest/gtest.h>
 

@@ -3,8 +3,8 @@
 #include <random>
 
 #include "gateway/core/error.hpp"
-#include "local/agent/tar_reader.hpp"
-#include "local/agent/tar_writer.hpp"
+#include "local/agent/files/tar_reader.hpp"
+#include "local/agent/files/tar_writer.hpp"
 
 namespace sandgate::agent {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 #include <utility>
 
-#include "local/agent/client_values.hpp"
+#include "local/agent/client/client_values.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {

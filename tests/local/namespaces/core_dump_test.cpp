@@ -16,8 +16,8 @@
 #include <thread>
 
 #include "local/fd.hpp"
-#include "local/node/core_dump_sockets.hpp"
-#include "local/node/kernel_function.hpp"
+#include "local/node/machine/core_dump_sockets.hpp"
+#include "local/node/machine/kernel_function.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {

@@ -7,8 +7,8 @@
 #include "gateway/core/files.hpp"
 #include "gateway/core/ids.hpp"
 #include "local/namespaces/cgroup.hpp"
-#include "local/node/descriptor_usage.hpp"
-#include "local/node/epoll_items.hpp"
+#include "local/node/watch/descriptor_usage.hpp"
+#include "local/node/watch/epoll_items.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/support/eventually.hpp"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "local/node/kernel_limits.hpp"
+#include "local/node/machine/kernel_limits.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {

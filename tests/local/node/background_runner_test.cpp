@@ -1,4 +1,4 @@
-#include "local/node/background_runner.hpp"
+#include "local/node/server/background_runner.hpp"
 
 #include <gtest/gtest.h>
 

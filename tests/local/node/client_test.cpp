@@ -1,4 +1,4 @@
-#include "local/node/client.hpp"
+#include "local/node/server/client.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>
@@ -9,7 +9,7 @@
 
 #include "gateway/core/settle.hpp"
 #include "local/fd.hpp"
-#include "local/node/wire.hpp"
+#include "local/node/server/wire.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/run.hpp"
 

@@ -1,4 +1,4 @@
-#include "local/node/cpu_debt.hpp"
+#include "local/node/watch/cpu_debt.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "local/node/deferred_cleanup.hpp"
+#include "local/node/supervisor/deferred_cleanup.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "local/node/descriptor_usage.hpp"
+#include "local/node/watch/descriptor_usage.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
@@ -21,8 +21,8 @@
 
 #include "local/fd.hpp"
 #include "local/fd_passing.hpp"
-#include "local/node/epoll_items.hpp"
-#include "local/node/slab_growth.hpp"
+#include "local/node/machine/slab_growth.hpp"
+#include "local/node/watch/epoll_items.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {

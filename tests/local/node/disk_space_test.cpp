@@ -1,4 +1,4 @@
-#include "local/node/disk_space.hpp"
+#include "local/node/storage/disk_space.hpp"
 
 #include <gtest/gtest.h>
 

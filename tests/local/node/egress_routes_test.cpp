@@ -1,4 +1,4 @@
-#include "local/node/egress_routes.hpp"
+#include "local/node/egress/egress_routes.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "local/node/epoll_items.hpp"
+#include "local/node/watch/epoll_items.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/epoll.h>

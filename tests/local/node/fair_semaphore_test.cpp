@@ -1,4 +1,4 @@
-#include "local/node/fair_semaphore.hpp"
+#include "local/node/server/fair_semaphore.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "local/node/final_usage_log.hpp"
+#include "local/node/supervisor/final_usage_log.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

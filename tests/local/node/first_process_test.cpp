@@ -1,4 +1,4 @@
-#include "local/node/first_process.hpp"
+#include "local/node/supervisor/first_process.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>

@@ -5,7 +5,7 @@
 #include <random>
 
 #include "local/namespaces/step_error.hpp"
-#include "local/node/disk_space.hpp"
+#include "local/node/storage/disk_space.hpp"
 #include "tests/local/frozen_disk.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/local/node/node_fixture.hpp"

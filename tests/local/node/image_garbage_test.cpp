@@ -1,4 +1,4 @@
-#include "local/node/image_garbage.hpp"
+#include "local/node/storage/image_garbage.hpp"
 
 #include <gtest/gtest.h>
 

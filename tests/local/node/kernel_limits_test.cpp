@@ -1,4 +1,4 @@
-#include "local/node/kernel_limits.hpp"
+#include "local/node/machine/kernel_limits.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

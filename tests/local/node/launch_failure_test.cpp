@@ -1,4 +1,4 @@
-#include "local/node/launch_failure.hpp"
+#include "local/node/supervisor/launch_failure.hpp"
 
 #include <gtest/gtest.h>
 

@@ -13,7 +13,7 @@
 
 #include "gateway/core/ids.hpp"
 #include "local/namespaces/launcher.hpp"
-#include "local/node/sandbox_request.hpp"
+#include "local/node/server/sandbox_request.hpp"
 #include "tests/local/node/node_fixture.hpp"
 #include "tests/support/code_of.hpp"
 

@@ -1,4 +1,4 @@
-#include "local/node/machine_settings.hpp"
+#include "local/node/machine/machine_settings.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <fstream>
 
 #include "gateway/core/files.hpp"
-#include "local/node/sysctl.hpp"
+#include "local/node/machine/sysctl.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {

@@ -1,4 +1,4 @@
-#include "local/node/machine_share.hpp"
+#include "local/node/machine/machine_share.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "local/namespaces/cgroup.hpp"
-#include "local/node/machine_capabilities.hpp"
+#include "local/node/machine/machine_capabilities.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {

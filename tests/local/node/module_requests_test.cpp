@@ -1,4 +1,4 @@
-#include "local/node/module_requests.hpp"
+#include "local/node/machine/module_requests.hpp"
 
 #include <linux/btf.h>
 #include <sys/stat.h>
@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include "local/node/kernel_function.hpp"
+#include "local/node/machine/kernel_function.hpp"
 
 namespace sandgate {
 namespace {

@@ -1,4 +1,4 @@
-#include "local/node/mount_probe.hpp"
+#include "local/node/machine/mount_probe.hpp"
 
 #include <gtest/gtest.h>
 

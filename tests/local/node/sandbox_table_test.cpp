@@ -1,4 +1,4 @@
-#include "local/node/sandbox_table.hpp"
+#include "local/node/supervisor/sandbox_table.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-#include "local/node/snapshot_store.hpp"
+#include "local/node/storage/snapshot_store.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

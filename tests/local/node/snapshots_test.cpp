@@ -6,7 +6,7 @@
 #include "gateway/core/ids.hpp"
 #include "gateway/core/settle.hpp"
 #include "local/image/import.hpp"
-#include "local/node/image_garbage.hpp"
+#include "local/node/storage/image_garbage.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 

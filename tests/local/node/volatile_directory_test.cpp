@@ -1,4 +1,4 @@
-#include "local/node/volatile_directory.hpp"
+#include "local/node/machine/volatile_directory.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "local/node/warm_pool.hpp"
+#include "local/node/supervisor/warm_pool.hpp"
 
 #include <gtest/gtest.h>
 

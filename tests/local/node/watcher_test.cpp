@@ -1,4 +1,4 @@
-#include "local/node/watcher.hpp"
+#include "local/node/watch/watcher.hpp"
 
 #include <gtest/gtest.h>
 #include <signal.h>
