@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "gateway/core/log.hpp"
-#include "gateway/core/settle.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/server/requests.hpp"
 #include "local/node/server/verbs.hpp"
@@ -94,18 +93,11 @@ Task<Json> NodeServer::run(wire::Stream& caller, std::string verb, Json params) 
 
 // Whoever has left has given up what it asked for, and perhaps looked in vain for what is left.
 Task<Json> NodeServer::copy(wire::Stream& caller, std::string tenant, std::function<Json()> work) {
-  co_await copy_slots_.acquire(tenant);
-  Settled<Json> copied;
-  if (wire::is_idle(caller.native_handle())) {
-    auto copying = on_pool(copies_, std::move(work));
-    auto settling = settle(std::move(copying), copied);
-    co_await std::move(settling);
-  } else {
-    const Error left(ErrorCode::unavailable, "the caller has left");
-    copied.failure = std::make_exception_ptr(left);
-  }
-  copy_slots_.release(tenant);
-  co_return copied.take();
+  const auto slot = co_await copy_slots_.acquire(std::move(tenant));
+  if (!wire::is_idle(caller.native_handle()))
+    throw Error(ErrorCode::unavailable, "the caller has left");
+  auto copying = on_pool(copies_, std::move(work));
+  co_return co_await std::move(copying);
 }
 
 Task<Json> NodeServer::retry_until_done(asio::thread_pool& pool, std::function<Json()> work) {

@@ -2,7 +2,7 @@
 #include <functional>
 
 #include "gateway/core/async.hpp"
-#include "local/node/server/fair_semaphore.hpp"
+#include "gateway/core/fair_semaphore.hpp"
 #include "local/node/server/wire.hpp"
 #include "local/node/supervisor/supervisor.hpp"
 

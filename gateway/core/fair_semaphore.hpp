@@ -4,6 +4,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "gateway/core/async.hpp"
 
@@ -13,13 +14,31 @@ namespace sandgate {
 // Waiting names are served round-robin, regardless of how many wait for each. Single-threaded.
 class FairSemaphore {
  public:
+  // Held until it is destroyed, at the latest before the semaphore.
+  class Slot {
+   public:
+    Slot(Slot&& other) noexcept
+        : all_(std::exchange(other.all_, nullptr)), name_(std::move(other.name_)) {}
+    ~Slot() {
+      if (all_) all_->release(name_);
+    }
+
+   private:
+    friend class FairSemaphore;
+    Slot(FairSemaphore& all, std::string name) : all_(&all), name_(std::move(name)) {}
+
+    FairSemaphore* all_;  // null once moved from
+    std::string name_;
+  };
+
   FairSemaphore(size_t most, size_t each) : most_(most), each_(each) {}
 
-  // Waits for a slot, which release() gives back. Must not be cancelled.
-  Task<void> acquire(std::string name);
-  void release(const std::string& name);
+  // Waits for a slot. Must not be cancelled.
+  Task<Slot> acquire(std::string name);
 
  private:
+  void release(const std::string& name);
+
   using Timer = asio::steady_timer;
   struct Line {
     size_t held = 0;

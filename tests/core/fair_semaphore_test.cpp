@@ -1,8 +1,8 @@
-#include "local/node/server/fair_semaphore.hpp"
+#include "gateway/core/fair_semaphore.hpp"
 
 #include <gtest/gtest.h>
 
-#include <vector>
+#include <map>
 
 namespace sandgate {
 namespace {
@@ -13,14 +13,15 @@ class FairSemaphoreTest : public ::testing::Test {
     asio::co_spawn(
         loop_,
         [this, name]() -> Task<void> {
-          co_await slots_.acquire(name);
+          FairSemaphore::Slot slot = co_await slots_.acquire(name);
           begun_ += name;
+          held_.emplace(name, std::move(slot));
         },
         asio::detached);
     settle();
   }
   void end(const std::string& name) {
-    slots_.release(name);
+    held_.erase(held_.find(name));
     settle();
   }
   void settle() {
@@ -31,6 +32,7 @@ class FairSemaphoreTest : public ::testing::Test {
   asio::io_context loop_{1};
   FairSemaphore slots_{3, 2};
   std::string begun_;
+  std::multimap<std::string, FairSemaphore::Slot> held_;
 };
 
 TEST_F(FairSemaphoreTest, NobodyHasAll) {

@@ -1,15 +1,17 @@
-#include "local/node/server/fair_semaphore.hpp"
+#include "gateway/core/fair_semaphore.hpp"
 
 namespace sandgate {
 
-Task<void> FairSemaphore::acquire(std::string name) {
+Task<FairSemaphore::Slot> FairSemaphore::acquire(std::string name) {
   const auto executor = co_await asio::this_coro::executor;
   const auto timer = std::make_shared<Timer>(executor, Timer::time_point::max());
   Line& line = lines_[name];
   if (line.waiting.empty()) waiting_.push_back(name);
   line.waiting.push_back(timer);
   wake_next();
-  co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+  const bool has_it = timer->expiry() == Timer::time_point::min();
+  if (!has_it) co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+  co_return Slot(*this, std::move(name));
 }
 
 void FairSemaphore::release(const std::string& name) {
