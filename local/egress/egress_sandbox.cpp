@@ -59,6 +59,12 @@ void Connection::set_buffers(bool limited) {
     limited ? limit_buffers(*socket) : free_buffers(*socket);
 }
 
+Task<void> Connection::wait_for_turn() {
+  const auto turns = sandbox->services().turns;
+  const auto turn = co_await turns->acquire(sandbox->tenant());
+  co_await asio::post(asio::use_awaitable);
+}
+
 void Connection::count_sent(size_t bytes) { sandbox->bytes_.add(bytes); }
 
 EgressSandbox::EgressSandbox(Services& services, std::string id, std::string tenant, Policy policy,

@@ -6,6 +6,7 @@
 #include <set>
 #include <string>
 
+#include "gateway/core/fair_semaphore.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/tenant_log_limiter.hpp"
 #include "gateway/core/time.hpp"
@@ -33,6 +34,8 @@ struct Services {
   // What the kernel may hold for a sandbox's connections before their buffers are limited, in
   // bytes: no control group of a sandbox is charged for it.
   size_t most_buffered = 64 << 20;
+  // See Connection::wait_for_turn(); by tenant.
+  std::shared_ptr<FairSemaphore> turns = std::make_shared<FairSemaphore>(SIZE_MAX, 1);
   // Of the lines that each tenant's sandboxes cause, however many it has.
   std::shared_ptr<TenantLogLimiter> log_pace = std::make_shared<TenantLogLimiter>(10);
 };
@@ -65,6 +68,9 @@ struct Connection {
   void close();  // closes both sockets; operations waiting on them fail
   void set_idle_timeout(std::chrono::seconds timeout);  // sets the idle timeout, from now
   void set_buffers(bool limited);  // of both sockets, see socket_buffers.hpp
+  // To be awaited before each piece of bytes is passed on: returns when all that was ready before
+  // has had its turn. A tenant's connections come one after another, however many it has.
+  Task<void> wait_for_turn();
   void count_sent(size_t bytes);  // counts bytes sent by the sandbox; received bytes do not count
 
   std::shared_ptr<EgressSandbox> sandbox;

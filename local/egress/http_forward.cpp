@@ -136,6 +136,7 @@ Task<void> Exchange::forward_request(std::string rest) {
     if (rest.empty()) {
       auto reading = client.read(buffer);
       const size_t got = (co_await std::move(reading)).value_or(0);
+      co_await connection->wait_for_turn();
       if (got == 0 || over) co_return break_off();
       rest.assign(buffer.data(), got);
     }
@@ -208,6 +209,7 @@ Task<void> Exchange::forward_upgraded(std::string rest) {
     }
     auto reading = client.read(buffer);
     const std::optional<size_t> got = co_await std::move(reading);
+    co_await connection->wait_for_turn();
     if (!got || over) co_return break_off();
     if (*got == 0) break;
     rest.assign(buffer.data(), *got);
@@ -293,6 +295,7 @@ Task<bool> Exchange::pass_response() {
   for (bool ok = true; ok;) {
     auto reading = upstream.read(buffer);
     got = co_await std::move(reading);
+    co_await connection->wait_for_turn();
     if (refused) co_return false;
     if (!got || *got == 0) break;
     answering = true;

@@ -71,33 +71,42 @@ Task<void> pass_end(std::shared_ptr<Connection> connection, Socket& to, bool in_
   connection->close();
 }
 
+// What a direction can do after a piece.
+enum class Next { piece, read, write, end, nothing };
+
 // Bytes that the receiver does not accept stay in the sender's socket, whose window then closes.
 // So stalled connections use none of this process's memory. What is still to be read of a receiver
 // that has been reset is for the other direction.
+Next pass_piece(Connection& connection, Side& from, Side& to) {
+  const ssize_t got = recv(from.socket.native_handle(), piece.data(), piece.size(), MSG_PEEK);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return Next::read;
+  from.reset = from.reset || got < 0;
+  if (got <= 0) return Next::end;
+  connection.set_idle_timeout(kRelayTimeout);
+  const SendResult result = send_available(to.socket, {piece.data(), static_cast<size_t>(got)});
+  if (&from.socket == &connection.client) connection.count_sent(result.bytes);
+  to.reset = to.reset || result.broken;
+  if (to.reset) return Next::nothing;
+  if (!discard_received(from.socket, result.bytes)) {
+    connection.close();
+    return Next::nothing;
+  }
+  return result.bytes < static_cast<size_t>(got) ? Next::write : Next::piece;
+}
+
 Task<void> relay_direction(std::shared_ptr<Connection> connection, Side& from, Side& to) {
   constexpr auto kWaited = asio::as_tuple(asio::use_awaitable);
   for (;;) {
-    const ssize_t got = recv(from.socket.native_handle(), piece.data(), piece.size(), MSG_PEEK);
-    const bool failed = got < 0 && errno != EAGAIN && errno != EINTR;
-    from.reset = from.reset || failed;
-    if (got == 0 || failed) break;
-    if (got < 0) {
-      auto [error] = co_await from.socket.async_wait(Socket::wait_read, kWaited);
-      if (error) co_return connection->close();
-      continue;
-    }
-    connection->set_idle_timeout(kRelayTimeout);
-    const SendResult result = send_available(to.socket, {piece.data(), static_cast<size_t>(got)});
-    if (&from.socket == &connection->client) connection->count_sent(result.bytes);
-    to.reset = to.reset || result.broken;
-    if (to.reset) co_return;
-    if (!discard_received(from.socket, result.bytes)) co_return connection->close();
-    if (result.bytes < static_cast<size_t>(got)) {
-      auto [error] = co_await to.socket.async_wait(Socket::wait_write, kWaited);
-      if (error) co_return connection->close();
-    } else {  // yield to other connections, which may be hundreds
-      co_await asio::post(asio::use_awaitable);
-    }
+    co_await connection->wait_for_turn();
+    const Next next = pass_piece(*connection, from, to);
+    if (next == Next::nothing) co_return;
+    if (next == Next::end) break;
+    if (next == Next::piece) continue;
+    const bool reads = next == Next::read;
+    Socket& socket = reads ? from.socket : to.socket;
+    const auto readiness = reads ? Socket::wait_read : Socket::wait_write;
+    auto [error] = co_await socket.async_wait(readiness, kWaited);
+    if (error) co_return connection->close();
   }
   auto passing = pass_end(connection, to.socket, !from.reset);
   co_await std::move(passing);
