@@ -101,7 +101,7 @@ void PriceHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> PriceHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2);
-  const Time now = SystemClock().now();
+  const Time now = clock_.now();
   const auto versions = co_await books_.list();
   auto shown = listed(versions, now);
   const std::pair seen(page.after.empty() ? "" : page.after[0],
@@ -160,7 +160,7 @@ Task<http::Response> PriceHandlers::publish(http::Request& request) {
 
 Task<http::Response> PriceHandlers::preview(http::Request& request) {
   PricePreview wanted{.draft = draft_in(request)};
-  std::tie(wanted.from, wanted.to) = span_of_preview(request.query, SystemClock().now());
+  std::tie(wanted.from, wanted.to) = span_of_preview(request.query, clock_.now());
   co_await usage_.book_ends(std::nullopt);
   const Json answer = co_await preview_prices(database_, wanted);
   co_return http::Response::json(200, answer);

@@ -8,8 +8,8 @@ namespace sandgate::api {
 // /v1/prices. Operators publish; tenants read shared books and their own.
 class PriceHandlers {
  public:
-  PriceHandlers(PriceBooks& books, Database& database, UsageReader& usage)
-      : books_(books), database_(database), usage_(usage) {}
+  PriceHandlers(PriceBooks& books, Database& database, UsageReader& usage, const Clock& clock)
+      : books_(books), database_(database), usage_(usage), clock_(clock) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);  // of every book: in force, and future
@@ -23,6 +23,7 @@ class PriceHandlers {
   PriceBooks& books_;
   Database& database_;
   UsageReader& usage_;
+  const Clock& clock_;
 };
 
 }  // namespace sandgate::api

@@ -60,7 +60,7 @@ Api::Api(Foundation& foundation, Registry& registry, Accounting& accounting, Bac
                                             *accounting.prices.snapshot(), foundation.clock.now());
                 }),
       deployments_(backends.rows, deployment_rules(backends)),
-      prices_(accounting.prices, foundation.database, accounting.usage),
+      prices_(accounting.prices, foundation.database, accounting.usage, foundation.clock),
       usage_(foundation.database, accounting.usage),
       budgets_(accounting.budget_rows, accounting.usage),
       exports_(accounting.export_rows),

@@ -52,7 +52,7 @@ class PricesApiTest : public test::BillingFixture {
   }
 
   UsageReader usage{*database, meter};
-  PriceHandlers handlers{books, *database, usage};
+  PriceHandlers handlers{books, *database, usage, clock};
 };
 
 TEST_F(PricesApiTest, APreviewCountsWhatHasJustEnded) {
@@ -133,6 +133,29 @@ TEST_F(PricesApiTest, TheListHasWhatIsInForceAndWhatIsPending) {
   for (const Json& one : answer["items"])
     shown.push_back(one["book"].get<std::string>() + std::to_string(one["version"].get<int>()));
   EXPECT_EQ(shown, (std::vector<std::string>{"a2", "a3", "b1", "b3", "c1"}));
+}
+
+// The clock of charges: this machine's may be hours off.
+TEST_F(PricesApiTest, WhatIsInForceIsJudgedByTheClockOfCharges) {
+  const auto put = [&](Time from) {
+    insert_version("a", to_rfc3339(from),
+                   R"({"kind":"cost","currency":"USD","effective_from":"2026-01-01T00:00:00Z",
+                     "entries":[{"provider":"acme","meter":"vcpu_second","unit_price":"1"}]})");
+  };
+  const auto in_force = [&] {
+    http::Request request;
+    request.caller = {.role = http::Role::operator_};
+    const auto response = run(handlers.list(request));
+    std::string told;
+    const Json answer = Json::parse(std::get<std::string>(response.body));
+    for (const Json& one : answer["items"]) told += one["in_force"].get<bool>() ? "yes " : "no ";
+    return told;
+  };
+  put(clock.now() - 1h);
+  put(clock.now() + 1h);
+  EXPECT_EQ(in_force(), "yes no ");
+  clock.advance(2h);
+  EXPECT_EQ(in_force(), "yes ");
 }
 
 // Whatever the database sorts texts by.
