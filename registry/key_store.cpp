@@ -1,6 +1,7 @@
 #include "registry/key_store.hpp"
 
 #include "gateway/core/notifications.hpp"
+#include "gateway/core/sql_time.hpp"
 #include "gateway/core/statement.hpp"
 #include "gateway/core/time_json.hpp"
 #include "registry/api_secret.hpp"
@@ -133,7 +134,7 @@ Task<NewApiKey> KeyStore::rotate(KeyId id, std::chrono::seconds grace, Actor act
   auto work = [=](pqxx::work& tx) {
     const ApiKey key = locked_key(tx, id);
     if (key.revoked_at) throw Error(ErrorCode::conflict, "a revoked key cannot be rotated");
-    if (key.expires_at && *key.expires_at <= SystemClock().now())
+    if (key.expires_at && *key.expires_at <= database_now(tx))
       throw Error(ErrorCode::conflict, "a key that has expired cannot be rotated");
     auto hashes = notify_secrets(tx, id);
     // Without grace they are removed: this gateway's clock may be behind the database's.

@@ -163,5 +163,22 @@ TEST_F(KeyStoreTest, TenantsHaveLimits) {
   EXPECT_EQ(run(tenants.find(tenant))->name, "acme");
 }
 
+// As authentication does, whose clock follows the database's.
+TEST_F(KeyStoreTest, AKeyHasExpiredOnceItHasByTheDatabasesClock) {
+  run(database->run([](pqxx::work& tx) {
+    tx.exec(
+        "CREATE FUNCTION clock_timestamp() RETURNS timestamptz LANGUAGE sql AS"
+        " $$SELECT pg_catalog.clock_timestamp() + interval '1 hour'$$");
+  }));
+  Database ahead({.url = database.url() + " options=-csearch_path=public,pg_catalog"});
+  KeyStore there(ahead);
+  const auto expiring_in = [&](std::chrono::minutes time) {
+    const Time end = SystemClock().now() + time;
+    return run(there.create(tenant, "ci", Role::developer, end, kActor)).key.id;
+  };
+  EXPECT_EQ(code_of(there.rotate(expiring_in(30min), 0s, kActor)), ErrorCode::conflict);
+  run(there.rotate(expiring_in(90min), 0s, kActor));
+}
+
 }  // namespace
 }  // namespace sandgate
