@@ -90,8 +90,6 @@ class LocalProvider : public Provider {
   Task<void> set_secrets(std::string id, SecretGrants secrets) override;
   Task<void> extend(std::string id, std::chrono::seconds ttl) override;
 
-  const NodeClient& node() const { return node_; }
-
  private:
   // Gives the egress process a sandbox's secrets. Returns the certificate of its authority.
   Task<std::string> give_secrets(std::string id, SecretGrants secrets);

@@ -38,23 +38,6 @@ Task<void> tell(std::string path, std::string operation, Json request) {
   co_await ask(std::move(path), std::move(operation), std::move(request));
 }
 
-AgentStatus to_status(const Json& document) {
-  return agent::checked([&] {
-    Problems problems;
-    ObjectReader reader(document, problems);
-    AgentStatus status;
-    status.version = static_cast<int>(reader.integer("protocol", 1, INT32_MAX).value_or(0));
-    status.processes = reader.integer("processes", 0, INT32_MAX).value_or(0);
-    problems.throw_if_any();
-    return status;
-  });
-}
-
-Task<AgentStatus> ask_status(std::string path) {
-  const Json answer = co_await ask(std::move(path), "ping", Json::object());
-  co_return to_status(answer);
-}
-
 Task<ProcessInfo> ask_process(std::string path, std::string id) {
   Json request{{"process", id}};
   const Json answer = co_await ask(std::move(path), "process", std::move(request));
@@ -91,8 +74,6 @@ Task<FileEntry> ask_entry(std::string path, std::string operation, Json request)
 }
 
 }  // namespace
-
-Task<AgentStatus> AgentClient::ping() const { return ask_status(path_); }
 
 Task<void> AgentClient::configure(AgentConfiguration configuration) const {
   return bind_owner(path_, std::move(configuration));

@@ -9,11 +9,6 @@
 
 namespace sandgate {
 
-struct AgentStatus {
-  int version = 0;  // of the protocol
-  int64_t processes = 0;  // started by the agent and still alive
-};
-
 // The settings of a sandbox from the warm pool, sent when it is assigned to its owner.
 struct AgentConfiguration {
   std::map<std::string, std::string> env;  // replaces the sandbox's environment
@@ -34,7 +29,6 @@ class AgentClient {
   explicit AgentClient(std::string socket_path, std::function<bool()> scarce = nullptr)
       : path_(std::move(socket_path)), scarce_(std::move(scarce)) {}
 
-  Task<AgentStatus> ping() const;
   // Sets the configuration, once, of an agent that awaits its owner. Throws Error: conflict from
   // any other agent, unavailable when the agent confirms other values.
   Task<void> configure(AgentConfiguration configuration) const;

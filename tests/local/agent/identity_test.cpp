@@ -22,7 +22,7 @@ TEST_F(IdentityTest, TheAgentCannotBeReachedFromInside) {
   const std::string agent = std::to_string(agent_pid());
   EXPECT_NE(exec("kill -9 " + agent).exit.exit_code, 0);
   EXPECT_NE(exec("cat /proc/" + agent + "/environ").exit.exit_code, 0);
-  EXPECT_EQ(go([&] { return refusal(client_.ping()); }), "none");
+  EXPECT_EQ(go([&] { return refusal(client_.processes()); }), "none");
 }
 
 TEST_F(IdentityTest, RootNeedsAPermissionAndStaysReduced) {
