@@ -10,6 +10,7 @@
 namespace sandgate {
 namespace {
 
+constexpr int kShadowsAtOnce = 4;  // further creates are not shadowed
 constexpr std::chrono::seconds kShadowKillTimeout{30};
 
 constexpr char kBegun[] = R"sql(
@@ -36,9 +37,8 @@ struct Shadowing::Run {
 
 void Shadowing::follow(const CreateOrder& order, const SandboxId& sandbox) {
   if (!order.shadow || order.request.snapshot) return;
-  if (++under_way_ > options_.at_once) {
+  if (++under_way_ > kShadowsAtOnce) {
     --under_way_;
-    ++left_out_;
     return;
   }
   Run run{.id = SandboxId::make(), .beside = sandbox, .order = order, .outcome = "refused"};

@@ -12,18 +12,12 @@ namespace sandgate {
 // sandbox that cannot be killed is an orphan for the reconciler.
 class Shadowing {
  public:
-  struct Options {
-    int at_once = 4;  // further creates are not shadowed
-  };
-  explicit Shadowing(Lifecycle& lifecycle) : Shadowing(lifecycle, Options()) {}
-  Shadowing(Lifecycle& lifecycle, Options options)
-      : lifecycle_(lifecycle), parts_(lifecycle.parts()), options_(options) {}
+  explicit Shadowing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
 
   // Starts shadowing the create of `sandbox` in the background. No effect for orders without a
   // shadow and for restores, which only one deployment can serve. This object must outlive the
   // work.
   void follow(const CreateOrder& order, const SandboxId& sandbox);
-  uint64_t left_out() const { return left_out_; }
 
  private:
   struct Run;  // one shadow placement
@@ -33,9 +27,7 @@ class Shadowing {
 
   Lifecycle& lifecycle_;
   const Lifecycle::Parts& parts_;  // the lifecycle's
-  const Options options_;
   std::atomic<int> under_way_{0};
-  std::atomic<uint64_t> left_out_{0};
 };
 
 // Sets shadows begun over 15 minutes ago, with the time moved ahead by `ahead`, to `unknown`: their
