@@ -41,7 +41,7 @@ Task<http::Response> DecisionHandlers::get(http::Request& request) {
       (*found)["shadow"] = std::move(*shadow);
     return found;
   };
-  const auto document = co_await database_.run(std::move(read));
+  const auto document = co_await lifecycle_.parts().database.run(std::move(read));
   if (!document) throw Error::not_found("decision of sandbox", id.value);
   co_return http::Response::json(200, *document);
 }

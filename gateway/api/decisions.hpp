@@ -11,8 +11,8 @@ namespace sandgate::api {
 // /v1/profiles/{name}/explain where a create would run.
 class DecisionHandlers {
  public:
-  DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
-      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles), database_(database) {}
+  DecisionHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> get(http::Request& request);
@@ -24,7 +24,6 @@ class DecisionHandlers {
   Lifecycle& lifecycle_;
   Snapshots snapshots_;
   ProfileResolver& profiles_;
-  Database& database_;
 };
 
 }  // namespace sandgate::api

@@ -83,7 +83,7 @@ Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, J
   auto leave = [id = found.record.id, asked](pqxx::work& tx) {
     sandbox_rows::leave_scope(tx, id, asked);
   };
-  auto leaving = database_.run(std::move(leave));
+  auto leaving = lifecycle_.parts().database.run(std::move(leave));
   co_await attempt(std::move(leaving));  // again below
   auto setting = found.deployment->backend->set_network(found.record.backend_id, std::move(policy));
   auto answering = attempt_within(kBackendTimeout, std::move(setting));
@@ -98,7 +98,7 @@ Task<std::monostate> NetworkHandlers::apply(Found found, NetworkPolicy policy, J
     sandbox_rows::leave_scope(tx, id, asked);
     sandbox_rows::set_network_override(tx, id, asked);
   };
-  auto noting = database_.run(std::move(note));
+  auto noting = lifecycle_.parts().database.run(std::move(note));
   co_await std::move(noting);
   co_return std::monostate{};
 }

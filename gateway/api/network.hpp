@@ -9,8 +9,8 @@ namespace sandgate::api {
 // /v1/sandboxes/{id}/network: a running sandbox's network policy and its latest verdicts.
 class NetworkHandlers {
  public:
-  NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
-      : lifecycle_(lifecycle), profiles_(profiles), database_(database) {}
+  NetworkHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> get(http::Request& request);
@@ -27,7 +27,6 @@ class NetworkHandlers {
 
   Lifecycle& lifecycle_;
   ProfileResolver& profiles_;
-  Database& database_;
   KeyedMutex mutex_;  // by sandbox: of two changes, the later one is in its row and at its backend
 };
 

@@ -57,9 +57,10 @@ void ProviderHandlers::add_routes(http::Routes& routes) {
 
 Task<http::Response> ProviderHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2);
-  const auto set = parts_.deployments.snapshot();
-  const auto prices = parts_.prices.snapshot();
-  const Time now = parts_.clock.now();
+  const LifecycleParts& parts = lifecycle_.parts();
+  const auto set = parts.deployments.snapshot();
+  const auto prices = parts.prices.snapshot();
+  const Time now = parts.clock.now();
   std::vector<DeploymentPtr> visible;
   for (const DeploymentPtr& one : *set)
     if (!one->tenant || one->tenant == request.caller.tenant) visible.push_back(one);
@@ -67,7 +68,7 @@ Task<http::Response> ProviderHandlers::list(http::Request& request) {
   const auto render = [&](const DeploymentPtr& one) {
     const Resources size = one->granted(asked);
     const auto price = price_for(request.caller.tenant, *one, size, *prices, now);
-    return provider_json(*one, parts_.health.health_of(one->key()), size, price);
+    return provider_json(*one, parts.board.health_of(one->key()), size, price);
   };
   // A tenant's deployment may have the name of a shared one.
   const auto key = [](const DeploymentPtr& one) {
@@ -82,8 +83,8 @@ Task<http::Response> ProviderHandlers::descriptor(http::Request& request) {
   if (!profile_reference_from(*profile))
     throw Error::invalid("/profile", "must be a name, name@version or name@channel");
   const CreateOrder order =
-      co_await order_from(request, Json::object(), std::move(*profile), parts_.profiles);
-  const Decision decision = parts_.lifecycle.explain(order);
+      co_await order_from(request, Json::object(), std::move(*profile), profiles_);
+  const Decision decision = lifecycle_.explain(order);
   std::vector<Descriptor> able;
   for (const Candidate& candidate : decision.candidates)
     // A deployment that was never reached has unknown capabilities.

@@ -9,22 +9,16 @@ namespace sandgate::api {
 // this gateway as a backend of another gateway.
 class ProviderHandlers {
  public:
-  struct Parts {
-    Lifecycle& lifecycle;
-    ProfileResolver& profiles;
-    const Deployments& deployments;
-    const HealthBoard& health;
-    const PriceBooks& prices;
-    const Clock& clock;
-  };
-  explicit ProviderHandlers(Parts parts) : parts_(parts) {}
+  ProviderHandlers(const Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> list(http::Request& request);
   Task<http::Response> descriptor(http::Request& request);
 
  private:
-  const Parts parts_;
+  const Lifecycle& lifecycle_;
+  ProfileResolver& profiles_;
 };
 
 }  // namespace sandgate::api

@@ -104,7 +104,7 @@ void SandboxHandlers::add_routes(http::Routes& routes) {
               .pattern = "/v1/sandboxes/{id}/metrics",
               .permission = read,
               .handler = [this](http::Request& r) {
-                return with_failure_cause(parts_.lifecycle, r, metrics(r));
+                return with_failure_cause(lifecycle_, r, metrics(r));
               }});
 }
 
@@ -120,8 +120,9 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
   if (!id) co_return std::nullopt;
   const auto limit = std::chrono::steady_clock::now() + kTakeUpTimeout;
   for (;;) {
-    if (parts_.outage && parts_.outage->has(request.tenant(), *id)) co_return std::nullopt;
-    const auto found = co_await parts_.lifecycle.refresh(request.tenant(), *id);
+    const OutageJournal* outage = lifecycle_.parts().outage;
+    if (outage && outage->has(request.tenant(), *id)) co_return std::nullopt;
+    const auto found = co_await lifecycle_.refresh(request.tenant(), *id);
     const SandboxRecord& record = found->record;
     if (record.failure) co_return std::nullopt;
     if (!record.backend_id.empty()) co_return record;
@@ -129,7 +130,7 @@ Task<std::optional<SandboxRecord>> SandboxHandlers::take_up(const http::Request&
     if (std::chrono::steady_clock::now() > limit) break;
     co_await sleep_for(kTakeUpPause);
   }
-  co_await parts_.lifecycle.kill_uncharged(request.tenant(), *id);
+  co_await lifecycle_.kill_uncharged(request.tenant(), *id);
   co_return std::nullopt;
 }
 
@@ -140,13 +141,13 @@ Task<http::Response> SandboxHandlers::create(http::Request& request) {
 Task<http::Response> SandboxHandlers::create_fitted(http::Request& request, FitToProfile fit) {
   http::require_not_suspended(request.caller);
   ForwardingPath passed = passed_by(request);
-  check_can_forward(passed, parts_.installation->id());
+  check_can_forward(passed, lifecycle_.parts().installation->id());
   const auto made = co_await take_up(request);
   if (made) co_return http::Response::json(201, to_json(*made));
   Json body = request.json();
   std::string reference = profile_reference(body);
   auto ordering =
-      order_from(request, std::move(body), std::move(reference), parts_.profiles, std::move(fit));
+      order_from(request, std::move(body), std::move(reference), profiles_, std::move(fit));
   CreateOrder order = co_await std::move(ordering);
   order.passed = std::move(passed);
   co_await follow_snapshot(order, snapshots_);
@@ -163,9 +164,9 @@ Task<http::Response> SandboxHandlers::create_fitted(http::Request& request, FitT
 Task<http::Response> SandboxHandlers::list(http::Request& request) {
   const PageRequest page = read_page(request, 2, {"state", "profile", "deployment", "metadata."});
   sandbox_rows::Filter filter = filter_from(request, page);
-  filter.ending = parts_.lifecycle.ending(request.tenant());
+  filter.ending = lifecycle_.ending(request.tenant());
   auto read = [filter](pqxx::work& tx) { return sandbox_rows::list(tx, filter); };
-  const auto records = co_await parts_.database.run(std::move(read));
+  const auto records = co_await lifecycle_.parts().database.run(std::move(read));
   const auto render = [](const SandboxRecord& record) { return to_json(record); };
   co_return http::Response::json(200,
                                  page_json(page, records, render, creation_key<SandboxRecord>));
@@ -175,8 +176,7 @@ Task<http::Response> SandboxHandlers::get(http::Request& request) {
   const SandboxId id = sandbox_id_of(request);
   const TenantId tenant = request.tenant();
   const bool ask = request.query.flag("refresh");
-  auto finding =
-      ask ? refresh_state(parts_.lifecycle, tenant, id) : parts_.lifecycle.find(tenant, id);
+  auto finding = ask ? refresh_state(lifecycle_, tenant, id) : lifecycle_.find(tenant, id);
   const auto found = co_await std::move(finding);
   if (found) co_return rendered(200, found->body);
   // Not thrown: unwinding these coroutines takes a quarter of the answer's time.
@@ -189,11 +189,11 @@ Task<http::Response> SandboxHandlers::remove(http::Request& request) {
   const TenantId tenant = request.tenant();
   const auto since = std::chrono::steady_clock::now() - request.received;
   const Time asked =
-      parts_.clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
-  const EndResult result = co_await parts_.lifecycle.kill(tenant, id, asked);
+      lifecycle_.parts().clock.now() - std::chrono::duration_cast<std::chrono::microseconds>(since);
+  const EndResult result = co_await lifecycle_.kill(tenant, id, asked);
   if (result == EndResult::ended) co_return http::Response::empty(204);
   // Without the database, the last known row is shown, with the requested end.
-  const auto found = co_await parts_.lifecycle.get_to_end(tenant, id);
+  const auto found = co_await lifecycle_.get_to_end(tenant, id);
   SandboxRecord told = found->record;
   if (!is_ended(told.state)) told.state = SandboxState::stopping;
   co_return http::Response::json(202, to_json(told));
@@ -212,10 +212,10 @@ Task<http::Response> SandboxHandlers::extend(http::Request& request) {
 
 // Reading metrics does not count as use, so the idle timeout continues.
 Task<http::Response> SandboxHandlers::metrics(http::Request& request) {
-  const auto found = co_await parts_.lifecycle.get(request.tenant(), sandbox_id_of(request));
+  const auto found = co_await lifecycle_.get(request.tenant(), sandbox_id_of(request));
   const SandboxRecord& record = found->record;
   check_running(record);
-  const auto deployment = parts_.lifecycle.deployment_of(record);
+  const auto deployment = lifecycle_.deployment_of(record);
   check_can(deployment->descriptor, Verb::metrics, "the sandbox's backend does not measure");
   const auto first = co_await deployment->backend->metrics(record.backend_id);
   co_await sleep_for(kCpuWindow);

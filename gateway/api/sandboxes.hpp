@@ -12,20 +12,13 @@ namespace sandgate::api {
 // /v1/sandboxes: create, list, get, delete, extend, metrics.
 class SandboxHandlers {
  public:
-  struct Parts {
-    Lifecycle& lifecycle;
-    ProfileResolver& profiles;
-    Database& database;
-    const Clock& clock;
-    std::shared_ptr<const Installation> installation;
-    const OutageJournal* outage = nullptr;  // null: an end needs the database
-  };
-  explicit SandboxHandlers(Parts parts)
-      : parts_(parts),
-        extending_(parts.lifecycle),
-        snapshots_(parts.lifecycle),
-        scopes_(parts.lifecycle),
-        shadowing_(parts.lifecycle) {}
+  SandboxHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle),
+        profiles_(profiles),
+        extending_(lifecycle),
+        snapshots_(lifecycle),
+        scopes_(lifecycle),
+        shadowing_(lifecycle) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -40,7 +33,8 @@ class SandboxHandlers {
  private:
   Task<std::optional<SandboxRecord>> take_up(const http::Request& request);
 
-  const Parts parts_;
+  Lifecycle& lifecycle_;
+  ProfileResolver& profiles_;
   Extending extending_;
   Snapshots snapshots_;
   Scopes scopes_;

@@ -96,7 +96,7 @@ Task<http::Response> SimulationHandlers::simulate(http::Request& request) {
   if (wanted.draft) {
     name = wanted.draft->name;
   } else {
-    auto finding = parts_.profiles.resolve(tenant, wanted.reference, "");
+    auto finding = profiles_.resolve(tenant, wanted.reference, "");
     const auto resolved = co_await std::move(finding);
     wanted.draft = *resolved.profile;
     name = resolved.name + "@" + std::to_string(resolved.version);

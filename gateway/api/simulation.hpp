@@ -1,10 +1,9 @@
 #pragma once
 #include <boost/asio/thread_pool.hpp>
 
-#include "billing/prices/price_books.hpp"
 #include "gateway/api/keyed_mutex.hpp"
 #include "gateway/http/routes.hpp"
-#include "gateway/placement/deployments.hpp"
+#include "gateway/sandboxes/lifecycle.hpp"
 #include "registry/profile_resolver.hpp"
 
 namespace sandgate::api {
@@ -13,21 +12,15 @@ namespace sandgate::api {
 // of its own, because thousands of decisions take seconds; one simulation per tenant at a time.
 class SimulationHandlers {
  public:
-  struct Parts {
-    ProfileResolver& profiles;
-    Database& database;
-    const Deployments& deployments;
-    const PriceBooks& prices;
-    const Clock& clock;
-    bool price_required = false;  // backends without a known price are not eligible
-  };
-  explicit SimulationHandlers(Parts parts) : parts_(parts) {}
+  SimulationHandlers(const Lifecycle& lifecycle, ProfileResolver& profiles)
+      : parts_(lifecycle.parts()), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> simulate(http::Request& request);
 
  private:
-  const Parts parts_;
+  const LifecycleParts& parts_;  // the lifecycle's
+  ProfileResolver& profiles_;
   KeyedMutex mutex_;  // by tenant
   asio::thread_pool thread_{1};
 };

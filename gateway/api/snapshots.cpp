@@ -99,7 +99,7 @@ Task<http::Response> SnapshotHandlers::remove(http::Request& request) {
 
 Task<CreateOrder> SnapshotHandlers::order_like(SandboxRecord source, std::string request_id) {
   auto read = [id = source.id](pqxx::work& tx) { return sandbox_rows::overrides_of(tx, id); };
-  Json overrides = co_await database_.run(std::move(read));
+  Json overrides = co_await lifecycle_.parts().database.run(std::move(read));
   const auto profile = co_await profiles_.version(source.profile_id, source.profile_version);
   CreateOrder order{.tenant = source.tenant,
                     .profile = source.profile,

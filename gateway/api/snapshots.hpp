@@ -9,8 +9,8 @@ namespace sandgate::api {
 // /v1/sandboxes/{id}/snapshots, /v1/sandboxes/{id}/fork and /v1/snapshots.
 class SnapshotHandlers {
  public:
-  SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles, Database& database)
-      : snapshots_(lifecycle), profiles_(profiles), database_(database) {}
+  SnapshotHandlers(Lifecycle& lifecycle, ProfileResolver& profiles)
+      : lifecycle_(lifecycle), snapshots_(lifecycle), profiles_(profiles) {}
   void add_routes(http::Routes& routes);
 
   Task<http::Response> create(http::Request& request);
@@ -24,9 +24,9 @@ class SnapshotHandlers {
   Task<CreateOrder> order_like(SandboxRecord source, std::string request_id);
   Task<Json> copies_of_earlier(const http::Request& request, size_t count);
 
+  Lifecycle& lifecycle_;
   Snapshots snapshots_;
   ProfileResolver& profiles_;
-  Database& database_;
 };
 
 }  // namespace sandgate::api

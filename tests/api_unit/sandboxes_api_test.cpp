@@ -50,9 +50,7 @@ struct SandboxesApiTest : testing::Test {
   // The handlers of a gateway that keeps a journal for outages.
   struct Keeping {
     explicit Keeping(SandboxesApiTest& of)
-        : lifecycle(parts(of)),
-          handlers({lifecycle, of.resolver, of.world.replica.database, of.world.replica.clock,
-                    lifecycle.parts().installation, &outage}) {}
+        : lifecycle(parts(of)), handlers(lifecycle, of.resolver) {}
     Lifecycle::Parts parts(SandboxesApiTest& of) {
       Lifecycle::Parts parts = of.world.replica.parts(of.guard);
       parts.outage = &outage;
@@ -89,13 +87,12 @@ struct SandboxesApiTest : testing::Test {
   Notifications notifications{world.database.url()};
   ProfileStore profiles{*world.database};
   ProfileResolver resolver{profiles, notifications};
-  SnapshotHandlers snapshots{lifecycle, resolver, world.replica.database};
-  NetworkHandlers network{lifecycle, resolver, world.replica.database};
+  SnapshotHandlers snapshots{lifecycle, resolver};
+  NetworkHandlers network{lifecycle, resolver};
   CachedAccess access{lifecycle, world.replica.activity};
   sandgate::ports::PortStore port_rows{*world.database, notifications};
   PortHandlers ports{access, lifecycle, port_rows, {}};
-  ProviderHandlers providers{{lifecycle, resolver, world.replica.deployments, world.replica.board,
-                              world.replica.prices, world.replica.clock}};
+  ProviderHandlers providers{lifecycle, resolver};
   // A vCPU costs 0.001 a second everywhere.
   void publish_prices() {
     const PriceVersion list = price_version_from(
