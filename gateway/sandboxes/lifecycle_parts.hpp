@@ -29,10 +29,10 @@ struct LifecycleParts {
   SpendGuard& spend;
   SandboxCache& cache;
   const Clock& clock;
+  const Cipher& cipher;  // opens secrets
   asio::any_io_executor executor;  // for detached work
   OutageJournal* outage = nullptr;  // null: nothing can be ended while the database is away
   bool price_required = false;  // a deployment of unknown price is not eligible
-  const Cipher* cipher = nullptr;  // opens secrets; null: no sandbox gets any
   std::shared_ptr<Installation> installation = std::make_shared<Installation>();
   std::shared_ptr<OptimisticCreateLimiter> optimistic_creates =
       std::make_shared<OptimisticCreateLimiter>();

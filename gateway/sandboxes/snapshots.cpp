@@ -161,10 +161,8 @@ Task<void> Snapshots::restore_from(CreateOrder& order, SnapshotRecord snapshot,
     throw Error(ErrorCode::unavailable, "the snapshot is on the machine of another gateway");
   const auto deployment = parts_.deployments.find(snapshot.tenant, snapshot.deployment);
   apply_snapshot(order, snapshot, asked_disk_gib, deployment.get());
-  const Cipher* cipher = parts_.cipher;
-  if (!cipher) co_return;
-  auto read = [cipher, snapshot](pqxx::work& tx) {
-    return given_env::of_snapshot(tx, *cipher, snapshot);
+  auto read = [&cipher = parts_.cipher, snapshot](pqxx::work& tx) {
+    return given_env::of_snapshot(tx, cipher, snapshot);
   };
   const auto inherited = co_await parts_.database.run(std::move(read));
   for (const auto& [name, value] : inherited)

@@ -116,7 +116,7 @@ TEST(Accounts, ACreateThatWasDecidedBeforeARemovalGoesElsewhere) {
   run(accounts.store.remove(std::nullopt, "a", Actor{}));
   const Lifecycle::Parts& parts = world.replica.lifecycle.parts();
   Lifecycle lifecycle({parts.database, accounts.deployments, parts.board, parts.prices, parts.meter,
-                       parts.spend, parts.cache, parts.clock, parts.executor});
+                       parts.spend, parts.cache, parts.clock, parts.cipher, parts.executor});
   asio::io_context loop;
   auto creating = asio::co_spawn(loop, lifecycle.create(world.order()), asio::use_future);
   asio::co_spawn(loop, accounts.deployments.run(), asio::detached);  // it learns of it after that

@@ -76,8 +76,8 @@ struct Replica {
             .spend = guard,
             .cache = cache,
             .clock = clock,
-            .executor = pool.get_executor(),
-            .cipher = &cipher};
+            .cipher = cipher,
+            .executor = pool.get_executor()};
   }
   WholeSteps reaper(std::chrono::milliseconds ahead = {}) {
     return WholeSteps(lifecycle, {.ahead = ahead, .activity = activity});

@@ -45,13 +45,11 @@ void Creation::lock_candidates(pqxx::work& tx, const Decision& decision) {
 sandbox_rows::NewRow Creation::new_row(const Decision& decision,
                                        const SandboxRecord& record) const {
   const std::chrono::milliseconds deadline(decision.requirements.placement.fallback.deadline_ms);
-  std::optional<std::string> env;
-  if (parts_.cipher) env = given_env::sealed(*parts_.cipher, record_.id, order_.env);
   return {.decision = decision,
           .lease = deadline + kLeaseSlack,
           .overrides = order_.overrides,
           .scope_key = order_.scope_key,
-          .sealed_env = std::move(env),
+          .sealed_env = given_env::sealed(parts_.cipher, record_.id, order_.env),
           .own = price_scope_of(parts_.deployments, record).own};
 }
 
@@ -73,8 +71,8 @@ bool Creation::write_row(pqxx::work& tx, const Decision& decision, SandboxRecord
   const auto inserted = sandbox_rows::insert(tx, record, new_row(decision, record));
   if (!inserted) throw Error(ErrorCode::conflict, "there is a row of the sandbox already");
   record = *inserted;
-  if (parts_.cipher && !order_.request.profile.secrets.empty())
-    secrets_ = sandbox_secrets::bind(tx, *parts_.cipher, record_.tenant, record_.id.value,
+  if (!order_.request.profile.secrets.empty())
+    secrets_ = sandbox_secrets::bind(tx, parts_.cipher, record_.tenant, record_.id.value,
                                      order_.request.profile.secrets,
                                      order_.copy.empty() ? sandbox_secrets::OnMissing::refused
                                                          : sandbox_secrets::OnMissing::empty);
