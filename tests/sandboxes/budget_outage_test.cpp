@@ -43,19 +43,19 @@ TEST_F(BudgetOutage, WhatIsSetAsideIsAllThatAHardBudgetPaysFor) {
   replica.put(patient, "3.6", OnExceeded::pause);
   const SandboxRecord hard = create(world.tenant), soft = create(patient);
   BudgetEnforcer enforcer(replica.budgets, lifecycle);
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   replica.clock.ahead = 3580s;
-  EXPECT_EQ(run(enforcer.enforce()), 0u) << "the database says what is so";
+  EXPECT_EQ(enforce(enforcer), 0u) << "the database says what is so";
   EXPECT_EQ(world.a->alive(), 2u);
   TestDatabase::stop_cluster();
   replica.clock.ahead = 3500s;
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   EXPECT_EQ(world.a->alive(), 2u);
   replica.clock.ahead = 3580s;
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(enforce(enforcer), 1u);
   EXPECT_EQ(world.a->alive(), 1u);
   EXPECT_TRUE(outage.has(world.tenant, hard.id));
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(outage.records(), 2u) << "that it was asked for, and that it came";
   replica.clock.ahead = 0s;
   TestDatabase::start_cluster();
@@ -84,10 +84,10 @@ TEST_F(BudgetOutage, WhatIsPausedIsKeptWhileItsBudgetHadMoney) {
   const SandboxRecord kept = pause_one(world.tenant), ended = pause_one(poor);
   // All that this one has is set aside.
   world.sql("UPDATE budget SET amount = reserved WHERE tenant = '" + poor.value + "' RETURNING 1");
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   TestDatabase::stop_cluster();
   replica.clock.ahead = 3580s;
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(enforce(enforcer), 1u);
   EXPECT_TRUE(outage.has(poor, ended.id));
   EXPECT_FALSE(outage.has(kept.id));
   TestDatabase::start_cluster();
@@ -99,9 +99,9 @@ TEST_F(BudgetOutage, OneThatOnlyABudgetThatDeniesCannotPayFinishes) {
   create(world.tenant);
   world.sql("UPDATE reservation SET covered_until = now() + interval '10 s' RETURNING 1");
   BudgetEnforcer enforcer(replica.budgets, lifecycle);
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   TestDatabase::stop_cluster();
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   EXPECT_EQ(world.a->alive(), 1u);
   TestDatabase::start_cluster();
 }

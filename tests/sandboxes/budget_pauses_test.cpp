@@ -21,13 +21,13 @@ TEST(SandboxBudgets, APauseUnderWayMayLastBeyondTheMoneyAndNotForEver) {
   replica.lifecycle.parts().cache.invalidate(box.id);
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle,
                           [](TenantId, SandboxId) -> Task<void> { co_return; });
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "there is money";
   replica.put(world.tenant, "0", OnExceeded::pause);
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing) << "it was not tried often";
   world.sql("UPDATE sandbox SET stop_attempts = 12 RETURNING id");
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
 }
 
@@ -43,7 +43,7 @@ TEST(SandboxBudgets, APauseThatWasBegunAndNotAnsweredIsNoEnd) {
                           [&](TenantId tenant, SandboxId id) -> Task<void> {
                             co_await pausing.pause(tenant, id, Keeps::disk);
                           });
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::pausing);
   EXPECT_EQ(world.a->alive(), 1u);
 }
@@ -61,7 +61,7 @@ TEST(SandboxBudgets, WhatRunsOnAnotherGatewaysMachineIsLeftToItToPause) {
                           [&](TenantId tenant, SandboxId id) -> Task<void> {
                             co_await pausing.pause(tenant, id, Keeps::disk);
                           });
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(enforce(enforcer), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
@@ -79,7 +79,7 @@ TEST(SandboxBudgets, HoweverManyEndWithTheirBudgetNoneIsChargedForTheWait) {
   EXPECT_EQ(world.sql("SELECT count(*) FROM metered_sandbox WHERE state <> 'closed'"), "0");
   EXPECT_EQ(world.sql("SELECT count(*) FROM reservation"), "0");
   world.a->hang_kills(false);
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.sql("SELECT count(*) FROM sandbox WHERE state = 'stopped'"),
             std::to_string(kMany));
 }

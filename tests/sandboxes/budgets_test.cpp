@@ -11,6 +11,7 @@ namespace sandgate {
 namespace {
 
 using namespace std::chrono_literals;
+using test::enforce;
 using test::kPrices;
 using test::PayingReplica;
 using test::run;
@@ -240,9 +241,9 @@ TEST(SandboxBudgets, ALoweredBudgetEndsWhatRunsAtOnce) {
   replica.put(world.tenant, "9", OnExceeded::kill);
   const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
   BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);
-  EXPECT_EQ(run(enforcer.enforce()), 0u);
+  EXPECT_EQ(enforce(enforcer), 0u);
   replica.put(world.tenant, "0", OnExceeded::kill);
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(enforce(enforcer), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
   EXPECT_EQ(world.a->alive(), 0u);
 }
@@ -261,7 +262,7 @@ TEST(SandboxBudgets, PausesWhereTheBackendCanAndEndsWhereItCannot) {
                             if (id == two.id) throw Error(ErrorCode::unsupported, "it cannot");
                             co_return;
                           });
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(asked.size(), 2u);
   EXPECT_EQ(world.row(one.id).state, SandboxState::running) << "left to the pause";
   EXPECT_EQ(world.row(two.id).state, SandboxState::stopped);
@@ -283,9 +284,9 @@ TEST(SandboxBudgets, APausedOneIsEndedWithTheMoneyForWhatItKeeps) {
                             [&](TenantId tenant, SandboxId id) -> Task<void> {
                               co_await pausing.pause(std::move(tenant), std::move(id), Keeps::disk);
                             });
-    EXPECT_EQ(run(enforcer.enforce()), 0u);
+    EXPECT_EQ(enforce(enforcer), 0u);
     replica.put(world.tenant, "0", OnExceeded::pause);
-    EXPECT_EQ(run(enforcer.enforce()), is_charged ? 1u : 0u);
+    EXPECT_EQ(enforce(enforcer), is_charged ? 1u : 0u);
     EXPECT_EQ(world.row(box.id).state, is_charged ? SandboxState::stopped : SandboxState::paused);
   }
 }
@@ -306,7 +307,7 @@ TEST(SandboxBudgets, AsksABackendThatHasNotSaidYetWhetherItCanPause) {
                             throw Error(ErrorCode::unavailable, "it was not reached yet");
                             co_return;
                           });
-  EXPECT_EQ(run(enforcer.enforce()), 1u);
+  EXPECT_EQ(enforce(enforcer), 1u);
   EXPECT_EQ(world.row(box.id).state, SandboxState::running);
 }
 
@@ -354,7 +355,7 @@ TEST(SandboxBudgets, ABackendThatHangsKeepsNobodysMoneyWaiting) {
   EXPECT_TRUE(test::eventually([&] { return world.a->kills() > 0; }));
   EXPECT_EQ(run(enforcer.begin()), 0u) << "its charge has ended";
   world.a->hang_kills(false);
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped);
 }
 
@@ -374,18 +375,18 @@ TEST(SandboxBudgets, ARefusalToPauseEndsASandboxAndSoDoesTheEndOfTheMoney) {
        {ErrorCode::timeout, ErrorCode::unavailable, ErrorCode::rate_limited, ErrorCode::no_capacity,
         ErrorCode::quota_exceeded, ErrorCode::conflict}) {
     code = transient;
-    EXPECT_EQ(run(enforcer.enforce()), 1u) << "it is asked again";
+    EXPECT_EQ(enforce(enforcer), 1u) << "it is asked again";
     EXPECT_EQ(world.row(box.id).state, SandboxState::running);
   }
   code = ErrorCode::unsupported;
-  run(enforcer.enforce());
+  enforce(enforcer);
   EXPECT_EQ(world.row(box.id).state, SandboxState::stopped) << "it never can";
   for (const ErrorCode transient : {ErrorCode::unavailable, ErrorCode::conflict}) {
     replica.put(world.tenant, "9", OnExceeded::pause);
     const SandboxRecord other = run(replica.lifecycle.create(small_order(world)));
     replica.put(world.tenant, "0", OnExceeded::pause);
     code = transient;
-    run(enforcer.enforce());
+    enforce(enforcer);
     EXPECT_EQ(world.row(other.id).state, SandboxState::stopped) << "there is nothing left";
   }
 }

@@ -97,7 +97,7 @@ TEST(EndedReasons, ABudgetIsNoCall) {
     const SandboxRecord box = run(replica.lifecycle.create(small_order(world)));
     replica.put(world.tenant, "0", action);
     BudgetEnforcer enforcer(replica.budgets, replica.lifecycle);  // which can pause nothing
-    run(enforcer.enforce());
+    enforce(enforcer);
     EXPECT_EQ(shown(world, box), "budget") << to_string(action);
     EXPECT_EQ(told(world, box), "the sandbox was ended since its budget was used up");
   }

@@ -2,6 +2,7 @@
 #include "billing/budgets/budget_store.hpp"
 #include "billing/prices/price_rows.hpp"
 #include "gateway/sandboxes/budget_guard.hpp"
+#include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
 #include "tests/sandboxes/world.hpp"
 
 namespace sandgate::test {
@@ -39,6 +40,13 @@ struct PayingReplica : Replica {
   BudgetGuard guard{budgets, clock};
   Lifecycle lifecycle{parts(guard)};  // instead of the one that asks for no money
 };
+
+// One round, and all that it starts.
+inline size_t enforce(BudgetEnforcer& enforcer) {
+  const size_t count = run(enforcer.begin());
+  run(enforcer.drain());
+  return count;
+}
 
 // One vCPU for ten minutes: 0.6.
 inline CreateOrder small_order(const World& world) {

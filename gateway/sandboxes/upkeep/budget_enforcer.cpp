@@ -20,12 +20,6 @@ constexpr int kReadInARound = 500;  // rows; the rest in the next ones, the most
 
 }  // namespace
 
-Task<size_t> BudgetEnforcer::enforce() {
-  const size_t count = co_await begin();
-  co_await work_queue_.drain();
-  co_return count;
-}
-
 Task<size_t> BudgetEnforcer::begin() {
   auto looking = begin_with_database();
   const auto outcome = co_await attempt(std::move(looking));

@@ -37,8 +37,7 @@ class BudgetEnforcer {
   // While the database is away, sandboxes under a budget with `kill` are killed when the money set
   // aside for them is used up, as far as the last successful round knew it; all others run on.
   Task<size_t> begin();
-  // begin(), then waits for everything that it started.
-  Task<size_t> enforce();
+  Task<void> drain() const { return work_queue_.drain(); }  // await before destruction
 
  private:
   using Deadlines = std::shared_ptr<const std::vector<BudgetDeadline>>;
