@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 
@@ -152,7 +153,7 @@ DurableJournal::DurableJournal(Options options)
   if (damaged_ > 0) back_up_damaged(found);
   if (found.records.empty() && (found.id.empty() || damaged_ > 0)) {
     switch_to(create_file());
-    sync_name();
+    sync_directory(std::filesystem::path(options_.path).parent_path());
     return;
   }
   file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -217,14 +218,6 @@ void DurableJournal::switch_to(NewFile created) {
   next_ = 1;
   durable_ = 0;
   torn_ = false;
-}
-
-void DurableJournal::sync_name() const {
-  const std::string folder = std::filesystem::path(options_.path).parent_path().string();
-  const int directory = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (directory < 0) return;
-  fsync(directory);
-  close(directory);
 }
 
 Task<void> DurableJournal::append(std::string payload) {
@@ -335,7 +328,7 @@ void DurableJournal::trim_now(uint64_t through) {
     }
     switch_to(std::move(created));
   }
-  sync_name();
+  sync_directory(std::filesystem::path(options_.path).parent_path());
 }
 
 size_t DurableJournal::records() const {

@@ -67,7 +67,6 @@ class DurableJournal {
   void switch_to(NewFile created);  // replaces the current file; needs the lock
   // These functions run on the writer thread and wait for the disk without holding the lock.
   NewFile create_file() const;
-  void sync_name() const;
   void write_waiting();
   bool is_durable(uint64_t sequence);  // throws when its append failed
   void make_durable(uint64_t sequence);
