@@ -3,24 +3,22 @@
 #include <algorithm>
 #include <ctime>
 
+#include "gateway/http/date.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::http {
 namespace {
 
 // "Date: …\r\n", formatted at most once a second per thread.
-std::string_view date_line() {
+const std::string& date_line() {
   thread_local std::time_t formatted = 0;
-  thread_local char line[64];
-  thread_local size_t length = 0;
+  thread_local std::string line;
   const std::time_t now = std::time(nullptr);
   if (now != formatted) {
-    std::tm parts{};
-    gmtime_r(&now, &parts);
-    length = std::strftime(line, sizeof line, "Date: %a, %d %b %Y %H:%M:%S GMT\r\n", &parts);
+    line = "Date: " + date_text(from_micros(int64_t{now} * 1'000'000)) + "\r\n";
     formatted = now;
   }
-  return {line, length};
+  return line;
 }
 
 bool has_no_body(int status) { return status < 200 || status == 204 || status == 304; }
