@@ -179,9 +179,11 @@ class DescriptorCount {
   DescriptorInfo info_of(int infos, const char* name) {
     const Fd file(openat(infos, name, O_RDONLY | O_CLOEXEC));
     size_t length = 0;
-    for (ssize_t count = 1; file && count > 0 && length<kMaxInfo; length += count> 0 ? count : 0) {
+    while (file && length < kMaxInfo) {
       if (text_.size() - length < 4096) text_.resize(text_.size() * 2 + 4096);
-      count = read(file.get(), text_.data() + length, text_.size() - length);
+      const ssize_t count = read(file.get(), text_.data() + length, text_.size() - length);
+      if (count <= 0) break;
+      length += static_cast<size_t>(count);
     }
     return parse_descriptor_info(std::string_view(text_).substr(0, length));
   }
