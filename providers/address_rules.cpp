@@ -4,6 +4,7 @@
 #include <netinet/in.h>
 
 #include <array>
+#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -95,6 +96,13 @@ bool names_private_address(std::string_view url) {
   if (host == "localhost" || host.ends_with(".localhost")) return true;
   if (in_addr v4; inet_aton(host.c_str(), &v4) != 0) return !is_public_v4(ntohl(v4.s_addr));
   return host.find(':') != host.npos && !is_public_address(host);
+}
+
+bool is_port(std::string_view text) {
+  uint16_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto parsed = std::from_chars(text.data(), end, number);
+  return parsed.ec == std::errc() && parsed.ptr == end && number != 0;
 }
 
 }  // namespace sandgate

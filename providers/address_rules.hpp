@@ -17,4 +17,8 @@ bool is_public_address(std::string_view text);
 // it ("127.1", "0x7f000001", "2130706433"); false for other names.
 bool names_private_address(std::string_view url);
 
+// Whether a text is a port that can be connected to, from 1 to 65535. To be asked of a URL's port
+// as text: port_number() of boost::urls is a part of the number where it is too large.
+bool is_port(std::string_view text);
+
 }  // namespace sandgate

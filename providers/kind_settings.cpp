@@ -11,8 +11,8 @@ namespace {
 bool is_base_url(const std::string& text) {
   const auto url = boost::urls::parse_uri(text);
   return url && (url->scheme() == "http" || url->scheme() == "https") && !url->host().empty() &&
-         !(url->has_port() && url->port_number() == 0) && !url->has_query() &&
-         !url->has_fragment() && !url->has_userinfo();
+         (!url->has_port() || is_port(url->port())) && !url->has_query() && !url->has_fragment() &&
+         !url->has_userinfo();
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "gateway/events/webhook.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/url.hpp>
 
@@ -22,14 +21,6 @@ Json failure_json(const Webhook& webhook) {
   const auto& failure = webhook.last_failure;
   if (!failure) return nullptr;
   return {{"at", to_rfc3339(failure->at)}, {"reason", failure->reason}, {"event", failure->event}};
-}
-
-// Parses the text, since the URL's parsed number is truncated.
-bool is_port(std::string_view text) {
-  uint16_t number = 0;
-  const char* end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end && number != 0;
 }
 
 }  // namespace

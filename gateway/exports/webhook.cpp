@@ -3,6 +3,7 @@
 #include <boost/url/parse.hpp>
 
 #include "gateway/core/webhook_signature.hpp"
+#include "providers/address_rules.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
@@ -64,7 +65,7 @@ class WebhookExporter : public Exporter {
 bool is_receiver(const std::string& text) {
   const auto url = boost::urls::parse_uri(text);
   return url && (url->scheme() == "http" || url->scheme() == "https") && !url->host().empty() &&
-         !(url->has_port() && url->port_number() == 0) && !url->has_fragment();
+         (!url->has_port() || is_port(url->port())) && !url->has_fragment();
 }
 
 void validate_webhook(const Json& settings, const ExportSecrets& secrets, Problems& problems) {

@@ -357,8 +357,8 @@ TEST_F(ExportsTest, RefusesNonsenseAndSaysWhere) {
       paths({{"customers", {{"x", "cus"}}}, {"meters", {{"y", "z"}}}, {"spare", 1}}, "stripe"),
       (std::set<std::string>{"/settings/customers/x", "/settings/meters/y", "/settings/spare",
                              "/secrets/api_key"}));
-  for (const char* url :
-       {"ftp://somewhere", "https://", "https://a b", "http://a:0", "https://a#b"})
+  for (const char* url : {"ftp://somewhere", "https://", "https://a b", "http://a:0",
+                          "http://a:99999", "https://a#b"})
     EXPECT_EQ(paths({{"url", url}}, "webhook"),
               (std::set<std::string>{"/settings/url", "/secrets/secret"}))
         << url;

@@ -37,6 +37,12 @@ TEST(AddressRules, OnlyThePublicInternetIsPublic) {
     EXPECT_FALSE(is_public_address(text)) << text;
 }
 
+TEST(AddressRules, APortIsFromOneTo65535) {
+  for (const char* text : {"1", "80", "00080", "65535"}) EXPECT_TRUE(is_port(text)) << text;
+  for (const char* text : {"", "0", "65536", "99999", "-1", "+1", "80x", " 80"})
+    EXPECT_FALSE(is_port(text)) << text;
+}
+
 TEST(AddressRules, AUrlNamesAPrivateAddressInAnyForm) {
   for (const char* host :
        {"127.0.0.1", "127.0.0.1.", "127.1", "0177.0.0.1", "0x7f000001", "0X7F.1", "2130706433",

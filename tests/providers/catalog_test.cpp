@@ -27,7 +27,8 @@ TEST(Catalog, MistakesOfARowHavePaths) {
   EXPECT_EQ(problems_of(good, key), Paths{});
   EXPECT_EQ(problems_of(Json::object(), Json::object()),
             (Paths{"/settings/url", "/settings/profile", "/credentials/api_key"}));
-  for (const char* url : {"ftp://x", "nonsense", "https://u:p@x/", "https://x/?q=1"})
+  for (const char* url :
+       {"ftp://x", "nonsense", "https://u:p@x/", "https://x/?q=1", "https://x:99999"})
     EXPECT_EQ(problems_of({{"url", url}, {"profile", "p"}}, key), Paths{"/settings/url"}) << url;
   EXPECT_EQ(problems_of(good, {{"api_key", "a\r\nb"}}), Paths{"/credentials/api_key"});
 }
