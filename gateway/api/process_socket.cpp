@@ -126,7 +126,7 @@ http::Response web_socket_of(ProcessSocket socket) {
   http::Response response;
   response.status = 101;
   response.body =
-      http::UpgradeBody{[shared](http::WebSocket& peer) { return serve(shared, peer); }, ""};
+      http::UpgradeBody{[shared](http::WebSocket& peer) { return serve(shared, peer); }};
   return response;
 }
 

@@ -24,7 +24,6 @@ class WebSocket {
 
 struct UpgradeBody {
   std::function<Task<void>(WebSocket&)> serve;
-  std::string protocol;  // accepted subprotocol, or empty
 };
 
 }  // namespace sandgate::http

@@ -34,7 +34,7 @@ class Session final : public WebSocket {
     stream_.auto_fragment(false);
   }
 
-  Task<void> accept(const Request& request, const Response& response, const std::string& protocol) {
+  Task<void> accept(const Request& request, const Response& response) {
     beast::http::request<beast::http::empty_body> upgrade(beast::http::verb::get, request.target,
                                                           11);
     for (const auto& [name, value] : request.headers.fields()) upgrade.insert(name, value);
@@ -44,7 +44,6 @@ class Session final : public WebSocket {
     stream_.set_option(websocket::stream_base::decorator([&](websocket::response_type& answer) {
       answer.set(beast::http::field::server, "sandgate");
       answer.set("X-Request-Id", request.id);
-      if (!protocol.empty()) answer.set(beast::http::field::sec_websocket_protocol, protocol);
       for (const auto& [name, value] : response.headers) answer.set(name, value);
     }));
     co_await stream_.async_accept(upgrade, asio::use_awaitable);
@@ -167,7 +166,7 @@ Task<void> serve_websocket(Transport& transport, const Request& request, Respons
                            const Limits& limits) {
   auto& body = std::get<UpgradeBody>(response.body);
   Session session(transport, limits);
-  co_await session.accept(request, response, body.protocol);
+  co_await session.accept(request, response);
   const Goodbye goodbye = co_await handle(session, body, request.id);
   // Runs even after cancellation: it is short and bounded by the deadline.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
