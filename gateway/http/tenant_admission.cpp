@@ -10,6 +10,8 @@ namespace {
 using Count = std::shared_ptr<std::atomic<int64_t>>;
 
 constexpr std::chrono::milliseconds kTryAgainIn{1000};
+constexpr size_t kMaxTenants = 10'000;  // remembered; one that is forgotten has its full bucket
+constexpr int64_t kMaxBodies = 2'000;  // of a tenant, being received
 
 Count count_of(BoundedMap<Count>& counts, const TenantId& tenant) {
   return counts.with(
@@ -63,10 +65,10 @@ TenantAdmission::TenantAdmission(TenantDirectory& tenants, Options options, Now 
     : tenants_(tenants),
       options_(options),
       now_(std::move(now)),
-      buckets_(options.max_tenants),
-      streams_(options.max_tenants),
-      bodies_(options.max_tenants),
-      requests_(options.max_tenants),
+      buckets_(kMaxTenants),
+      streams_(kMaxTenants),
+      bodies_(kMaxTenants),
+      requests_(kMaxTenants),
       quota_(options.connections) {}
 
 std::chrono::nanoseconds TenantAdmission::take(Bucket& bucket, int64_t per_second) const {
@@ -113,7 +115,7 @@ std::shared_ptr<void> TenantAdmission::open_stream(const Caller& caller) {
 }
 
 std::shared_ptr<void> TenantAdmission::open_body(const Caller& caller) {
-  return count(bodies_, caller, options_.max_bodies,
+  return count(bodies_, caller, kMaxBodies,
                [] { return retry_later("this tenant sends too many bodies at once"); });
 }
 

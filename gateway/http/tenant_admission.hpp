@@ -17,9 +17,7 @@ namespace sandgate::http {
 class TenantAdmission final : public Admission {
  public:
   struct Options {
-    size_t max_tenants = 10'000;  // buckets kept; an evicted tenant starts with a full one
     int64_t max_streams = 1'000;  // per tenant
-    int64_t max_bodies = 2'000;  // per tenant, being received
     size_t connections = 4'096;  // of all tenants; ConnectionQuota decides each tenant's share
     // Whether there may soon be no room for further calls of the database. Then a tenant may have
     // `crowded_share` requests under way besides its streams.

@@ -31,6 +31,7 @@ namespace {
 
 // Number of sandboxes ended concurrently. Each end waits for writeback of the sandbox's disk.
 constexpr size_t kEndings = 8;
+constexpr size_t kWorkers = 4;  // threads for blocking kernel work
 
 void make_directories(const NodeSettings& settings) {
   std::filesystem::create_directories(settings.data_dir);
@@ -95,7 +96,7 @@ void serve_until_told(const NodeSettings& settings) {
   // Before the supervisor starts, so that a signal during the start ends the node in order.
   asio::signal_set signals(loop, SIGTERM, SIGINT);
   signals.async_wait([&](boost::system::error_code, int) { loop.stop(); });
-  asio::thread_pool pool(settings.workers), endings(kEndings);
+  asio::thread_pool pool(kWorkers), endings(kEndings);
   const auto owned = make_supervisor(settings, endings);
   Supervisor& supervisor = *owned;
   NodeServer server(settings, supervisor, pool, endings);

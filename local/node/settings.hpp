@@ -29,7 +29,6 @@ struct NodeSettings {
   // Space to keep free on the file system of data_dir; 0: 1 GiB, or 1/20 of it if that is less.
   int64_t disk_floor_mib = 0;
   std::chrono::seconds ttl_grace{60};  // the node ends a sandbox this long after its ttl
-  unsigned workers = 4;  // threads for blocking kernel work
   size_t warm_sandboxes = 64;  // maximum size of the warm pool, over all classes; 0: no pool
   size_t warm_floor = 0;  // minimum of each class that was recently asked for
   // Host directories that may be mounted as workspaces, also their subdirectories; empty: none.
