@@ -10,12 +10,10 @@ namespace sandgate {
 // A cache of tenants for every request; entries are at most a second old, and expire on a NOTIFY.
 class TenantDirectory {
  public:
-  using Cache = RefreshingCache<Tenant>;
-
   // To be constructed before notifications.start(); both must outlive the directory. Sets the
   // store's on_change.
-  TenantDirectory(TenantStore& store, Notifications& notifications, Cache::Options options = {})
-      : cache_(options, [&store](std::string id) { return store.find(TenantId{std::move(id)}); }) {
+  TenantDirectory(TenantStore& store, Notifications& notifications)
+      : cache_({}, [&store](std::string id) { return store.find(TenantId{std::move(id)}); }) {
     store.on_change([this](const std::string& id) { cache_.expire(id); });
     notifications.subscribe(kTenantsChannel, [this](const std::string& id) {
       id.empty() ? cache_.expire_all() : cache_.expire(id);
@@ -44,7 +42,7 @@ class TenantDirectory {
   }
 
  private:
-  Cache cache_;
+  RefreshingCache<Tenant> cache_;
 };
 
 }  // namespace sandgate

@@ -100,7 +100,7 @@ struct ExpiryCursor {
 // repriced, after `after`, soonest first; at most kMaxExpiring.
 inline constexpr size_t kMaxExpiring = 1000;
 std::vector<Reservation> lock_expiring(pqxx::work& tx, const std::string& tenant, Time moment,
-                                       const ExpiryCursor& after = {});
+                                       const ExpiryCursor& after);
 
 // Has the reservations of a tenant (empty: of all) repriced. Requires lock_publishing().
 void reprice_reservations(pqxx::work& tx, const std::string& tenant);
