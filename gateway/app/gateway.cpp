@@ -5,6 +5,7 @@
 #include "billing/prices/shipped_prices.hpp"
 #include "gateway/app/open_files.hpp"
 #include "gateway/app/settings_descriptor.hpp"
+#include "gateway/core/database_sessions.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/migrate.hpp"
 #include "gateway/supervisor/child.hpp"
@@ -48,6 +49,7 @@ Gateway::Gateway(const Config& config)
 bool Gateway::prepare_once() {
   Database& database = foundation_.database;
   try {
+    foundation_.wait(require_own_sessions(database));
     for (const std::string& name : foundation_.wait(migrate(database, shipped_migrations())))
       log::info("migrated", {{"step", name}});
     foundation_.wait(foundation_.claim_database());
