@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The blocks `sh backup` and `sh restore` of docs/operating.md do what they promise. Run as root."""
+import contextlib
+import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -13,12 +16,13 @@ from cases import main  # noqa: E402
 from server import SOURCE, Client, Server  # noqa: E402
 
 
-def run_block(label, home, backup):
+def run_block(label, home, backup, **variables):
     page = open(SOURCE + "/docs/operating.md", encoding="utf-8").read()
     text = re.search(rf"^```sh {label}\n(.*?)^```$", page, re.M | re.S).group(1)
     text = re.sub(r"^(home|backup)=/.*\n", "", text, flags=re.M)  # the page's own places
     subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=True, cwd="/", timeout=120,
-                   env={"PATH": os.environ["PATH"], "home": home, "backup": backup}, stdout=subprocess.DEVNULL)
+                   env={"PATH": os.environ["PATH"], "home": home, "backup": backup, **variables},
+                   stdout=subprocess.DEVNULL)
 
 
 def operator_key(server):
@@ -76,6 +80,54 @@ def test_where_only_the_database_is_lost():
         server.start()
         check_restored(server, known)
         assert os.path.isdir(server.home + "/postgres/data.before")
+
+
+def psql(url, statement):
+    return subprocess.run(["psql", "-d", url, "-c", statement], capture_output=True, text=True, timeout=60)
+
+
+@contextlib.contextmanager
+def cluster_of(superuser):
+    """A PostgreSQL of its own, without a role `sandgate`; yields where it listens."""
+    folder = tempfile.mkdtemp(prefix="sandgate-cluster-", dir="/tmp")
+    shutil.chown(folder, "sandgate")
+    programs = sorted(glob.glob("/usr/lib/postgresql/*/bin"))[-1]
+
+    def run(name, *words):
+        subprocess.run(["runuser", "-u", "sandgate", "--", f"{programs}/{name}", "-D", folder + "/data", *words],
+                       check=True, cwd="/", timeout=120, stdout=subprocess.DEVNULL)
+    try:
+        run("initdb", "-U", superuser, "-A", "trust", "-E", "UTF8", "--locale=C")
+        run("pg_ctl", "-l", folder + "/log", "-o", f"-k {folder} -c listen_addresses=", "-w", "start")
+        try:
+            yield folder
+        finally:
+            run("pg_ctl", "-m", "fast", "-w", "stop")
+    finally:
+        shutil.rmtree(folder)
+
+
+def test_into_a_database_of_another_role():
+    with tempfile.TemporaryDirectory() as backup, cluster_of("administrator") as elsewhere:
+        with Server() as old:
+            known = saved(old, backup)
+        for statement in ("CREATE ROLE keeper LOGIN", "CREATE DATABASE kept OWNER keeper"):
+            assert psql(f"host={elsewhere} user=administrator dbname=postgres", statement).returncode == 0
+        url = f"host={elsewhere} user=keeper dbname=kept"
+        run_block("elsewhere", "/nonexistent", backup, SANDGATE_DATABASE_URL=url)
+        new = Server(environment={"SANDGATE_DATABASE_URL": url})
+        new.admin_key = new.environment["SANDGATE_ADMIN_KEY"] = old.admin_key
+        os.makedirs(new.home + "/gateway")
+        for name in ("master.key", "gateway/machine"):
+            shutil.copy(backup + "/" + os.path.basename(name), new.home + "/" + name)
+            shutil.chown(new.home + "/" + name, "sandgate", "sandgate")
+        shutil.chown(new.home + "/gateway", "sandgate", "sandgate")
+        with new:
+            check_restored(new, known)
+            new.profile()
+            new.tenant("made after it")
+        for statement in ("TRUNCATE usage_event", "TRUNCATE ledger_entry", "TRUNCATE invoice_payment"):
+            assert "rows are never changed" in psql(url, statement).stderr, statement
 
 
 if __name__ == "__main__":
