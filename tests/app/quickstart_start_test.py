@@ -130,5 +130,23 @@ def test_without_root():
         assert "--credential-env" in shown and "local" in shown, told + shown
 
 
+def test_root_of_a_container_without_privileges():
+    with checkout() as one:
+        told = one.run("setpriv", "--bounding-set=-sys_admin,-sys_ptrace", "./quickstart", listen=free_listen())
+        assert "run --privileged" in told.split("Sandgate quickstart")[0], "told before the build, which takes minutes"
+        next_steps = proposed(told)
+        assert "sandgate run" not in next_steps and "sandgate deployments set" in next_steps, next_steps
+        shown = one.run("bash", "-uc", next_steps, check=False)
+        assert "--credential-env" in shown and "chosen: none" in shown, told + shown
+
+
+def test_a_home_that_cannot_be_is_told_before_the_build():
+    with checkout() as one:
+        one.home.write_text("a file")
+        told = one.run("./quickstart", listen=free_listen(), check=False)
+        assert "set SANDGATE_HOME to another" in told and "build" not in told, told
+        one.home.unlink()
+
+
 if __name__ == "__main__":
     main(globals())

@@ -152,6 +152,16 @@ def test_a_kernel_that_refuses_new_namespaces_is_told():
     failed.left_nothing()
 
 
+def test_root_of_a_container_without_privileges_is_told_what_it_lacks():
+    confined = ["setpriv", "--bounding-set=-sys_admin,-sys_ptrace"]
+    failed = Failed(Server(), wrapper=confined)
+    failed.says("root lacks CAP_SYS_PTRACE, CAP_SYS_ADMIN", "docker run --privileged", "local.enabled")
+    failed.left_nothing()
+    doctor = subprocess.run([*confined, failed.server.binary, "doctor"], capture_output=True, text=True)
+    assert re.search(r"MISSING  root: .*CAP_SYS_ADMIN\n +fix: .*--privileged", doctor.stdout), doctor.stdout
+    assert doctor.returncode == 1 and "this machine cannot run sandboxes yet" in doctor.stdout, doctor.stdout
+
+
 def test_without_control_groups_limits_are_not_promised():
     server = Server()
     try:

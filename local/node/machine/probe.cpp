@@ -1,9 +1,11 @@
 #include "local/node/machine/probe.hpp"
 
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -26,13 +28,31 @@
 namespace sandgate {
 namespace {
 
+// What a node of root does to make, watch and end sandboxes.
+constexpr std::pair<int, const char*> kRights[] = {
+    {CAP_CHOWN, "CAP_CHOWN"},   {CAP_FOWNER, "CAP_FOWNER"},      {CAP_KILL, "CAP_KILL"},
+    {CAP_SETGID, "CAP_SETGID"}, {CAP_SETUID, "CAP_SETUID"},      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+    {CAP_MKNOD, "CAP_MKNOD"},   {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}};
+
+std::vector<std::string> rights_lacked() {
+  __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct data[2] = {};
+  std::vector<std::string> names;
+  if (syscall(SYS_capget, &header, data) != 0) return names;
+  for (const auto& [right, name] : kRights)
+    if ((data[right / 32].effective >> (right % 32) & 1) == 0) names.emplace_back(name);
+  return names;
+}
+
 ProbeResult probe_root() {
-  bool ok = geteuid() == 0;
-  return {
-      "root", ok, false,
-      ok ? "running as root"
-         : "an ordinary account: one account inside, disks in memory, no limits unless delegated",
-      ok ? "" : "run as root for accounts, disks and limits"};
+  if (geteuid() != 0)
+    return {"root", false, false,
+            "an ordinary account: one account inside, disks in memory, no limits unless delegated",
+            "run as root for accounts, disks and limits"};
+  const auto lacks = rights_lacked();
+  if (lacks.empty()) return {"root", true, false, "running as root", ""};
+  return {"root", false, true, "this root lacks " + boost::algorithm::join(lacks, ", "),
+          "give the container or unit all capabilities (docker run --privileged)"};
 }
 
 // Tries it, because distributions forbid it by different settings.
@@ -229,7 +249,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
 
 void require_machine(const NodeSettings& settings) {
   for (const ProbeResult& one :
-       {geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
+       {probe_root(), geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
         probe_filesystem("overlay", true), probe_id_mapping(settings), probe_seccomp()}) {
     if (one.ok || !one.required) continue;
     throw Error(ErrorCode::unavailable, "this machine cannot run sandboxes: " + one.name + ": " +
