@@ -36,5 +36,41 @@ TEST(Listing, BeginsAtEitherEndAndGoesOnByPages) {
   EXPECT_EQ(count(filter), 1) << "of those that are told as running";
 }
 
+// What the transaction has read of the table, by itself and by its indexes.
+int64_t rows_read(pqxx::work& tx) {
+  return tx
+      .exec(
+          "SELECT seq_tup_read + idx_tup_fetch FROM pg_stat_xact_user_tables"
+          " WHERE relname = 'sandbox'")[0][0]
+      .as<int64_t>();
+}
+
+TEST(Listing, FindsWhatFailedAmongManyThatEnded) {
+  World world;
+  const SandboxId failed = world.create().id, ended = world.create().id;
+  run(world.database->run_within(std::chrono::minutes(1), [&](pqxx::work& tx) {
+    tx.exec_params(
+        "UPDATE sandbox SET state = 'failed', failure_code = 'backend_lost', ended_at = now()"
+        " WHERE id = $1",
+        failed.value);
+    tx.exec_params("UPDATE sandbox SET state = 'stopped', ended_at = now() WHERE id = $1",
+                   ended.value);
+    tx.exec_params(
+        "INSERT INTO sandbox SELECT (jsonb_populate_record(s,"
+        " jsonb_build_object('id', 'sb' || lpad(n::text, 24, '0')))).*"
+        " FROM sandbox s, generate_series(1, 1000) n WHERE s.id = $1",
+        ended.value);
+    tx.exec("ANALYZE sandbox");
+  }));
+  run(world.database->run([&](pqxx::work& tx) {
+    const int64_t before = rows_read(tx);
+    const sandbox_rows::Filter filter{.tenant = world.tenant, .states = {SandboxState::failed}};
+    const auto found = sandbox_rows::list(tx, filter);
+    ASSERT_EQ(found.size(), 1U);
+    EXPECT_EQ(found.front().id, failed);
+    EXPECT_LT(rows_read(tx) - before, 100);
+  }));
+}
+
 }  // namespace
 }  // namespace sandgate::test
