@@ -124,10 +124,10 @@ void unpack_layers(const OciLayout& layout, const std::string& tree,
     const auto apply = [&] {
       apply_layer(layer.get(), unpacker, budget);
       return std::to_string(budget.bytes) + " " + std::to_string(budget.entries) + " " +
-             std::to_string(budget.names);
+             std::to_string(budget.names) + " " + std::to_string(budget.stream);
     };
     const std::string left = run_in_chroot(tree, apply, layer.get());
-    std::istringstream(left) >> budget.bytes >> budget.entries >> budget.names;
+    std::istringstream(left) >> budget.bytes >> budget.entries >> budget.names >> budget.stream;
   }
 }
 

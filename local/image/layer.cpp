@@ -9,20 +9,20 @@
 #include <clocale>
 #include <cstring>
 #include <filesystem>
-#include <memory>
 #include <set>
 #include <string>
 
 #include "gateway/core/error.hpp"
 #include "local/fd.hpp"
 #include "local/image/directories.hpp"
+#include "local/image/tar_input.hpp"
 
 namespace sandgate {
 namespace {
 
 namespace fs = std::filesystem;
 
-constexpr size_t kReadBytes = 256 << 10, kMaxPath = 4096, kMaxName = 255;
+constexpr size_t kMaxPath = 4096, kMaxName = 255;
 constexpr int64_t kMaxId = 65535;  // the last id of a sandbox's range
 constexpr std::string_view kWhiteout = ".wh.", kOpaque = ".wh..wh..opq";
 
@@ -201,19 +201,14 @@ class Layer {
 
 void apply_layer(int archive_file, Unpacker unpacker, UnpackBudget& budget) {
   setlocale(LC_CTYPE, "C.UTF-8");  // lets libarchive read UTF-8 names; affects this child only
-  const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
-                                                                  archive_read_free);
-  archive_read_support_filter_gzip(in.get());
-  archive_read_support_filter_zstd(in.get());
-  archive_read_support_format_tar(in.get());
-  archive_read_support_format_empty(in.get());
-  if (archive_read_open_fd(in.get(), archive_file, kReadBytes) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, "a layer is not an archive");
+  const TarInput in(archive_file, budget.stream, "a layer is not an archive");
   Layer layer(in.get(), unpacker, budget);
   for (;;) {
     archive_entry* entry = nullptr;
     const int result = archive_read_next_header(in.get(), &entry);
     if (result == ARCHIVE_EOF) return;
+    if (in.too_large())
+      throw Error(ErrorCode::invalid, "the layers are too large once they are decompressed");
     if (result != ARCHIVE_OK && result != ARCHIVE_WARN)
       throw Error(ErrorCode::invalid, "a layer is damaged");
     layer.apply(entry);

@@ -5,17 +5,19 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <memory>
 #include <regex>
 
 #include "local/image/oci_layout.hpp"
 #include "local/image/run_in_chroot.hpp"
+#include "local/image/tar_input.hpp"
 
 namespace sandgate {
 namespace {
 
 constexpr int64_t kMaxArchive = int64_t{32} << 30;
+constexpr int64_t kMaxStream = kMaxArchive + (int64_t{1} << 30);  // with its headers
 constexpr int kMaxFiles = 4096;
+constexpr const char* kNoArchive = "it is no tar archive, plain or compressed by gzip or zstd";
 
 void take_bytes(int64_t count, int64_t& budget) {
   if ((budget -= count) < 0) throw Error(ErrorCode::invalid, "the archive is damaged or too large");
@@ -38,20 +40,14 @@ void write_member(archive* in, const std::string& path, int64_t& budget) {
 
 void unpack_here(int archive_file) {
   static const std::regex kName("(\\./)?(oci-layout|index\\.json|blobs/sha256/[0-9a-f]{64})");
-  const std::unique_ptr<archive, decltype(&archive_read_free)> in(archive_read_new(),
-                                                                  archive_read_free);
-  archive_read_support_filter_gzip(in.get());
-  archive_read_support_filter_zstd(in.get());
-  archive_read_support_format_tar(in.get());
-  if (archive_read_open_fd(in.get(), archive_file, 1 << 18) != ARCHIVE_OK)
-    throw Error(ErrorCode::invalid, "it is no tar archive, plain or compressed by gzip or zstd");
+  int64_t stream = kMaxStream;
+  const TarInput in(archive_file, stream, kNoArchive);
   archive_entry* entry = nullptr;
   int64_t budget = kMaxArchive;
   for (int files = 0;; ++files) {
     const int result = archive_read_next_header(in.get(), &entry);
     if (result == ARCHIVE_EOF) return;
-    if (result != ARCHIVE_OK && files == 0)
-      throw Error(ErrorCode::invalid, "it is no tar archive, plain or compressed by gzip or zstd");
+    if (result != ARCHIVE_OK && files == 0) throw Error(ErrorCode::invalid, kNoArchive);
     if (result != ARCHIVE_OK || files > kMaxFiles)
       throw Error(ErrorCode::invalid, "the archive is damaged or has too many files");
     const char* raw = archive_entry_pathname(entry);
