@@ -62,10 +62,18 @@ bool reaches_beyond(std::string_view name) {
   return std::ranges::any_of(kNames, [&](auto one) { return equal_ignoring_case(name, one); });
 }
 
+// Fields by which a program tells the proxy in front of it what to send instead: a file of the
+// proxy's machine, or what is at an address of its network.
+bool is_for_proxies(std::string_view name) {
+  constexpr std::array<std::string_view, 5> kNames{
+      "X-Accel-Redirect", "X-Sendfile", "X-LIGHTTPD-send-file", "X-Reproxy-URL", "X-Reproxy-File"};
+  return std::ranges::any_of(kNames, [&](auto one) { return equal_ignoring_case(name, one); });
+}
+
 void append_answered(std::string& head, const ForwardedResponse& forwarded, std::string_view name,
                      std::string_view value) {
   const PortAddress& address = forwarded.address;
-  if (equal_ignoring_case(name, "X-Request-Id")) return;
+  if (equal_ignoring_case(name, "X-Request-Id") || is_for_proxies(name)) return;
   if (equal_ignoring_case(name, "Set-Cookie")) {
     if (!names_token(value))
       append_field(head, name, confined_cookie(value, address, forwarded.upstream));

@@ -251,6 +251,14 @@ TEST(ForwardedResponse, TheIdAndThePortsCookieAreOurs) {
             "Set-Cookie: sandgate_token=ours\r\n\r\n");
 }
 
+TEST(ForwardedResponse, ProxiesInFrontAreNotToldWhatToSend) {
+  const std::string head =
+      returned({"X-Accel-Redirect: /private/secret", "x-sendfile: /etc/passwd",
+                "X-LIGHTTPD-send-file: /etc/passwd", "X-REPROXY-URL: http://169.254.169.254/",
+                "X-Reproxy-File: /etc/passwd", "X-Accel-Buffering: no"});
+  EXPECT_EQ(head.substr(0, head.find("X-Request")), "HTTP/1.1 200 OK\r\nX-Accel-Buffering: no\r\n");
+}
+
 TEST(ForwardedResponse, EveryConnectionFieldIsReadAndTheyNameFew) {
   const std::string head =
       returned({"Connection: X-A,, ", "connection: x-b", "X-A: 1", "X-B: 1", "X-C: 1"});
