@@ -87,6 +87,7 @@ void close_descriptors(const LaunchSpec& spec) {
 Fd enter_jail(const LaunchSpec& spec) {
   wait_for_go();
   settle_namespaces(spec);
+  if (spec.single_id && is_applied(spec, "limits")) leave_others_their_share();
   build_root(spec);
   if (is_applied(spec, "limits")) apply_rlimits(spec.disk_bytes);
   close_descriptors(spec);

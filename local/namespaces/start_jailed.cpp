@@ -65,7 +65,8 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   if (spec.has_parent_netns && is_applied(spec, "network")) {
     check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
   }
-  if (is_applied(spec, "limits")) limit_queued_signals();
+  // Of sandboxes that share an account each has its own limit instead, else they had one together.
+  if (!spec.single_id && is_applied(spec, "limits")) limit_queued_signals();
   NewProcess made;
   const bool pays = !spec.single_id && is_applied(spec, "owner");
   if (pays) pay_as(spec.id_base);

@@ -58,7 +58,11 @@ class RootlessTest : public ::testing::Test {
     const bool imported = as_account([] {
       ImageStore store(node_->data_dir() + "/images");
       const std::string layout = store.make_draft() + "/layout";
-      write_layout(layout, {tar_of(busybox_layer())}, {{"Env", {"PATH=/bin"}}});
+      std::vector<Member> layer = busybox_layer();
+      std::ifstream hoarder(SANDGATE_TEST_HOARDER, std::ios::binary);
+      const std::string program{std::istreambuf_iterator<char>(hoarder), {}};
+      layer.push_back({"bin/hoarder", Member::file, program, 0755});
+      write_layout(layout, {tar_of(layer)}, {{"Env", {"PATH=/bin"}}});
       import_image(store, "busybox", layout, [](std::string_view) {});
       return true;
     });
@@ -123,6 +127,24 @@ TEST_F(RootlessTest, TheWallsAreTheSame) {
   output("kill -9 1; kill -9 -1");
   EXPECT_EQ(output("echo alive"), "alive\n");
   EXPECT_EQ(output("ls -A /sys; cat /proc/net/route | wc -l"), "1\n");
+}
+
+// What the kernel counts per user is the account's, which all sandboxes of the node share.
+TEST_F(RootlessTest, NobodyTakesAllThatTheAccountHas) {
+  CreateSpec spec = node().spec();
+  spec.image = "busybox";
+  const std::string sibling = node().create(spec);
+  for (const std::string kind : {"inotify", "queue", "timer"}) {
+    const std::string taken =
+        output("hoarder " + kind +
+               " > /tmp/said & for i in $(busybox seq 100); do "
+               "busybox grep -q . /tmp/said && break; busybox sleep 0.05; done; cat /tmp/said");
+    EXPECT_GT(std::atoi(taken.c_str()), 1) << kind;
+    const Command one{.argv = {"/bin/hoarder", kind, "1"}};
+    EXPECT_EQ(node().exec(sibling, one).out, "1\n") << kind << ": " << taken << " are taken";
+    output("busybox killall hoarder; rm -f /tmp/said");
+  }
+  run(node().provider().kill(sibling));
 }
 
 TEST_F(RootlessTest, WhatIsLostIsSaid) {
