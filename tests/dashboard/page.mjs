@@ -1,13 +1,15 @@
 // Opens the dashboard at URL, types KEY, takes each of the steps named after them, and prints what it
-// shows then: {step: {page, links, note, tenants, html, sections: {title: [[cell, …], …]}}}. A step is a page,
-// more:TITLE (presses "Show more" there), state:STATE or profile:PROFILE (sets that filter).
+// shows then: {step: {page, links, note, bad, asked, tenants, html, sections: {title: [[cell, …], …]}}}. A step is
+// a page, more:TITLE (presses "Show more" there), state:STATE or profile:PROFILE (sets that filter), DELETE:PATH
+// (asks that with the key, beside the page) or wait:MILLISECONDS.
 import {JSDOM} from 'jsdom';
 
 const [url, key, ...steps] = process.argv.slice(2);
 const dom = await JSDOM.fromURL(url, {runScripts: 'dangerously', pretendToBeVisual: true});
 const {window} = dom, {document} = window;
 // The document model has no network of its own.
-window.fetch = (path, options) => fetch(new URL(path, url), options);
+let asked = 0;
+window.fetch = (path, options) => { ++asked; return fetch(new URL(path, url), options); };
 
 const settled = async () => {
   const note = document.getElementById('note');
@@ -23,8 +25,12 @@ const filter = (id, value) => {
   document.getElementById(id).value = value;
   document.getElementById(id).dispatchEvent(new window.Event('change', {bubbles: true}));
 };
-function take(step) {
+async function take(step) {
   const [verb, word] = step.split(':');
+  if (verb === 'wait') return new Promise(resolve => setTimeout(resolve, Number(word)));
+  if (verb === 'DELETE') return fetch(new URL(word, url), {method: verb, headers: {Authorization: 'Bearer ' + key}});
+  document.getElementById('note').textContent = '';
+  document.getElementById('note').className = '';
   const title = with_text(document.querySelectorAll('h2'), word);
   if (verb === 'more') with_text(title.parentNode.querySelectorAll('button'), 'Show more').click();
   else if (word !== undefined) filter(verb, word);
@@ -34,9 +40,7 @@ function take(step) {
 const shown = {};
 document.getElementById('key').value = key;
 for (const step of steps) {
-  document.getElementById('note').textContent = '';
-  document.getElementById('note').className = '';
-  take(step);
+  await take(step);
   if (step === steps[0]) document.getElementById('form').dispatchEvent(new window.Event('submit', {cancelable: true}));
   const note = await settled();
   const sections = {};
@@ -46,7 +50,8 @@ for (const step of steps) {
       : section.textContent;
   const links = [...document.querySelectorAll('nav a')].filter(link => !link.hidden).map(link => link.textContent);
   const tenants = [...document.querySelectorAll('#tenant option')].map(option => option.textContent);
-  shown[step] = {page: window.location.hash, links, note, tenants, html: document.getElementById('page').innerHTML, sections};
+  const bad = document.getElementById('note').className === 'bad', html = document.getElementById('page').innerHTML;
+  shown[step] = {page: window.location.hash, links, note, bad, asked, tenants, html, sections};
 }
 console.log(JSON.stringify(shown));
 process.exit(0);

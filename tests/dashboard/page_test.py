@@ -126,4 +126,17 @@ def test_a_key_that_is_none_says_so():
         assert "key" in shown["note"] and not shown["sections"], shown
 
 
+def test_a_key_that_is_taken_back_shows_and_asks_nothing_more():
+    with Server() as server:
+        tenant, _ = server.tenant("demo", "developer")
+        made = server.operator().ok("POST", "/v1/keys", {"tenant": tenant, "name": "mine", "role": "owner"})
+        steps = ["sandboxes", f"DELETE:/v1/keys/{made['id']}", "backends", "wait:11000"]
+        pages = open_pages(server, made["secret"], *steps)
+        shown = [pages[steps[0]], pages["backends"], pages[steps[-1]]]
+        assert not shown[0]["bad"] and "Sandboxes" in shown[0]["sections"], shown
+        for page in shown[1:]:
+            assert page["bad"] and page["note"] == "this API key is not valid" and not page["sections"], page
+        assert shown[1]["asked"] == shown[2]["asked"], "it asks again and again"
+
+
 main(globals())
