@@ -88,19 +88,21 @@ def check_aliases(text):
             problems.append(f"line {event.start_mark.line + 1}: &{event.anchor} instead of $ref")
 
 
-def is_null(schema):
-    return isinstance(schema, dict) and schema.get("type") == "null"
+def types_of_choices(document, schema, kind):
+    choices = schema.get(kind, [])
+    return [(resolve(document, one["$ref"]) if "$ref" in one else one).get("type") for one in choices]
 
 
 def check_schema(document, where, schema):
     for name, child in list(schema.get("properties", {}).items()) + [("items", schema.get("items"))]:
         if isinstance(child, bool):
             problems.append(f"{where}/{name}: a boolean where a schema belongs")
-    choices = schema.get("oneOf", [])
-    if any(is_null(choice) for choice in choices):
-        others = [resolve(document, c["$ref"]) if "$ref" in c else c for c in choices if not is_null(c)]
-        if any(other.get("type") != "object" for other in others):
-            problems.append(f"{where}: write type: [x, 'null'] for a scalar that may be null")
+    # Generators that make an import of each choice of a oneOf have none for null, and none beside a text.
+    if {"object", "array", "null"} & set(types_of_choices(document, schema, "oneOf")):
+        problems.append(f"{where}: write anyOf for a choice that may be an object, a list or null")
+    either = types_of_choices(document, schema, "anyOf")
+    if len(either) == 2 and "null" in either and "object" not in either:
+        problems.append(f"{where}: write type: [x, 'null'] for a scalar that may be null")
     if "enum" in schema and "type" not in schema:
         problems.append(f"{where}: an enum without its type")
     check_types(where, schema)
