@@ -23,7 +23,8 @@ class LocalProviderTest : public ::testing::Test {
     node_ = nullptr;
   }
   void SetUp() override {
-    if (node_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    ASSERT_NE(node_, nullptr) << "the suite was not set up";
   }
   static LocalNode* node_;
 };

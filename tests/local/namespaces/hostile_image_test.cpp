@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class HostileImageTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (!LocalNode::reason_to_skip().empty() || !fs::exists("/bin/busybox")) return;
+    if (!can_run()) return;
     node_ = new LocalNode();
     fs::remove(images());
     fs::create_directory(images());
@@ -34,7 +34,11 @@ class HostileImageTest : public ::testing::Test {
     node_ = nullptr;
   }
   void SetUp() override {
-    if (node_ == nullptr) GTEST_SKIP() << "needs root and busybox";
+    if (!can_run()) GTEST_SKIP() << "needs root and busybox";
+    ASSERT_NE(node_, nullptr) << "the suite was not set up";
+  }
+  static bool can_run() {
+    return LocalNode::reason_to_skip().empty() && fs::exists("/bin/busybox");
   }
   static LocalNode& node() { return *node_; }
   static std::string images() { return node_->data_dir() + "/images"; }

@@ -22,7 +22,8 @@ void SandboxTest::TearDownTestSuite() {
 }
 
 void SandboxTest::SetUp() {
-  if (node_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+  if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+  ASSERT_NE(id_, nullptr) << "the suite was not set up";
 }
 
 std::string SandboxTest::output(const std::string& line, const std::string& user) {

@@ -26,7 +26,8 @@ void WeakTest::TearDownTestSuite() {
 }
 
 void WeakTest::SetUp() {
-  if (weak_ == nullptr) GTEST_SKIP() << LocalNode::reason_to_skip();
+  if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+  ASSERT_NE(weak_, nullptr) << "the suite was not set up";
 }
 
 }  // namespace sandgate::test

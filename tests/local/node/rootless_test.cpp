@@ -76,8 +76,8 @@ class RootlessTest : public ::testing::Test {
     node_ = nullptr;
   }
   void SetUp() override {
-    if (node_ == nullptr) GTEST_SKIP() << reason_to_skip();
-    ASSERT_NE(id_, "");
+    if (std::string reason = reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+    ASSERT_NE(id_, "") << "the suite was not set up";
   }
   static LocalNode& node() { return *node_; }
   static std::string output(const std::string& line) {
