@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "local/egress/http_forward.hpp"
-#include "tests/support/run.hpp"
+#include "tests/local/egress/one_sandbox.hpp"
 
 namespace sandgate::egress::test {
 
@@ -18,7 +18,7 @@ inline const RequestHead kPlainRequest{
 enum class End { orderly, reset };
 
 // A request forwarded between two connections, with the far ends of both in our hand.
-class HttpForwardTest : public ::testing::Test {
+class HttpForwardTest : public OneSandboxTest {
  protected:
   HttpForwardTest() {
     asio::ip::tcp::acceptor listener(loop_, {asio::ip::address_v4::loopback(), 0});
@@ -181,14 +181,6 @@ class HttpForwardTest : public ::testing::Test {
   const Heard& at_host() const { return at_host_; }
 
  private:
-  sandgate::test::TempDirectory directory_;
-  asio::io_context loop_{1};
-  FairResolver resolver_{loop_, {.threads = 1}};
-  asio::ssl::context tls_{asio::ssl::context::tls_client};
-  Services services_{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(),
-                     tls_};
-  std::shared_ptr<EgressSandbox> sandbox_ = std::make_shared<EgressSandbox>(
-      services_, "sb1", "tn1", Policy(), open_byte_count(directory_.path() + "/count"));
   Socket program_{loop_}, host_{loop_};
   Heard at_program_, at_host_;
   std::shared_ptr<Connection> connection_;

@@ -6,16 +6,14 @@
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 
-#include "tests/support/run.hpp"
+#include "tests/local/egress/one_sandbox.hpp"
 
 namespace sandgate::egress::test {
 namespace {
 
-using sandgate::test::TempDirectory;
-
 // A relay between a sandbox's program and a host, with the far ends of both in our hand. It works
 // only while work() runs.
-class RelayTest : public ::testing::Test {
+class RelayTest : public OneSandboxTest {
  protected:
   RelayTest() { restart(); }
   ~RelayTest() override { cut(); }
@@ -51,7 +49,6 @@ class RelayTest : public ::testing::Test {
       most = std::max(most, counted() - before);
     return most;
   }
-  int64_t counted() const { return read_byte_count(count_); }
 
   // Sends until nothing more is taken, whatever the relay does; how much it was.
   size_t send_until_full(Socket& from) {
@@ -92,15 +89,6 @@ class RelayTest : public ::testing::Test {
     return text;
   }
 
-  TempDirectory directory_;
-  const std::string count_ = directory_.path() + "/count";
-  asio::io_context loop_{1};
-  FairResolver resolver_{loop_, {.threads = 1}};
-  asio::ssl::context tls_{asio::ssl::context::tls_client};
-  Services services_{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(),
-                     tls_};
-  std::shared_ptr<EgressSandbox> sandbox_ =
-      std::make_shared<EgressSandbox>(services_, "sb1", "tn1", Policy(), open_byte_count(count_));
   Socket program_{loop_}, host_{loop_};
 };
 

@@ -2,19 +2,17 @@
 
 #include "local/egress/http_forward.hpp"
 #include "local/egress/relay.hpp"
-#include "tests/support/run.hpp"
+#include "tests/local/egress/one_sandbox.hpp"
 
 namespace sandgate::egress::test {
 namespace {
-
-using sandgate::test::TempDirectory;
 
 constexpr size_t kUploads = 8;
 constexpr int64_t kRelayPiece = 256 << 10, kForwardPiece = 16 << 10, kHead = 256;
 
 // Uploads of one tenant through several connections at once, each with more to pass on than a turn
-// is for. Everything happens while look_on() runs.
-class EgressTurnsTest : public ::testing::Test {
+// is for. Everything happens in most_at_once().
+class EgressTurnsTest : public OneSandboxTest {
  protected:
   using Carry = Task<void> (*)(std::shared_ptr<Connection>);
 
@@ -53,19 +51,9 @@ class EgressTurnsTest : public ::testing::Test {
     loop_.poll();
     return most;
   }
-  int64_t counted() const { return read_byte_count(count_); }
 
  private:
   inline static const std::string kBytes = std::string(1 << 16, 'x');
-  TempDirectory directory_;
-  const std::string count_ = directory_.path() + "/count";
-  asio::io_context loop_{1};
-  FairResolver resolver_{loop_, {.threads = 1}};
-  asio::ssl::context tls_{asio::ssl::context::tls_client};
-  Services services_{loop_, resolver_, std::make_shared<DescriptorQuota>(1024), AddressPolicy(),
-                     tls_};
-  std::shared_ptr<EgressSandbox> sandbox_ =
-      std::make_shared<EgressSandbox>(services_, "sb1", "tn1", Policy(), open_byte_count(count_));
   std::vector<Socket> ends_;
 };
 
