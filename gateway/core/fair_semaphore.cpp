@@ -9,9 +9,21 @@ Task<FairSemaphore::Slot> FairSemaphore::acquire(std::string name) {
   if (line.waiting.empty()) waiting_.push_back(name);
   line.waiting.push_back(timer);
   wake_next();
-  const bool has_it = timer->expiry() == Timer::time_point::min();
-  if (!has_it) co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+  const auto has_it = [&] { return timer->expiry() == Timer::time_point::min(); };
+  if (!has_it()) co_await timer->async_wait(asio::as_tuple(asio::use_awaitable));
+  if (!has_it()) {
+    leave(name, timer);
+    throw boost::system::system_error(asio::error::operation_aborted);
+  }
   co_return Slot(*this, std::move(name));
+}
+
+void FairSemaphore::leave(const std::string& name, const std::shared_ptr<Timer>& place) {
+  Line& line = lines_[name];
+  std::erase(line.waiting, place);
+  if (!line.waiting.empty()) return;
+  waiting_.remove(name);
+  if (line.held == 0) lines_.erase(name);
 }
 
 void FairSemaphore::release(const std::string& name) {

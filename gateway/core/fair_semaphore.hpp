@@ -33,17 +33,17 @@ class FairSemaphore {
 
   FairSemaphore(size_t most, size_t each) : most_(most), each_(each) {}
 
-  // Waits for a slot. Must not be cancelled.
+  // Waits for a slot. Throws operation_aborted when it is cancelled before it gets one.
   Task<Slot> acquire(std::string name);
 
  private:
-  void release(const std::string& name);
-
   using Timer = asio::steady_timer;
   struct Line {
     size_t held = 0;
     std::deque<std::shared_ptr<Timer>> waiting;  // each is set to fire when it gets a slot
   };
+  void release(const std::string& name);
+  void leave(const std::string& name, const std::shared_ptr<Timer>& place);
   void wake_next();
 
   const size_t most_, each_;

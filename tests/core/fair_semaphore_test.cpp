@@ -44,6 +44,27 @@ TEST_F(FairSemaphoreTest, NobodyHasAll) {
   EXPECT_EQ(begun_, "aab") << "no more at once";
 }
 
+// A slot that a waiter is given after it has left would be lost.
+TEST_F(FairSemaphoreTest, WhoeverIsCancelledLeavesTheLine) {
+  for (const char* name : {"a", "a"}) ask(name);
+  asio::cancellation_signal cancel;
+  bool aborted = false;
+  const auto wait = [this]() -> Task<void> { co_await slots_.acquire("a"); };
+  const auto ended = [&](std::exception_ptr failure) { aborted = failure != nullptr; };
+  asio::co_spawn(loop_, wait, asio::bind_cancellation_slot(cancel.slot(), ended));
+  settle();
+  ask("a");
+  cancel.emit(asio::cancellation_type::terminal);
+  settle();
+  EXPECT_TRUE(aborted);
+  EXPECT_EQ(begun_, "aa");
+  end("a");
+  EXPECT_EQ(begun_, "aaa");
+  end("a");
+  ask("a");
+  EXPECT_EQ(begun_, "aaaa");
+}
+
 TEST_F(FairSemaphoreTest, WhoeverCameLaterWaitsForOneOfTheOthersOnly) {
   for (const char* name : {"a", "a", "a", "a", "b", "b", "c"}) ask(name);
   EXPECT_EQ(begun_, "aab");
