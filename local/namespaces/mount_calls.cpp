@@ -60,6 +60,10 @@ void attach_mount(int mount, int target) {
         "attach mount");
 }
 
+bool try_attach_below(int mount, int directory, const char* name) {
+  return move_mount(mount, "", directory, name, MOVE_MOUNT_F_EMPTY_PATH) == 0;
+}
+
 Fd try_open_below(int root, const char* path, int flags) {
   open_how how{};
   how.flags = static_cast<uint64_t>(flags) | O_CLOEXEC | O_NOFOLLOW;

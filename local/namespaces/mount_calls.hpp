@@ -33,6 +33,9 @@ void idmap_mount(int mount, int user_namespace, uint64_t attributes);
 
 // Attaches a detached mount on top of the file or directory that `target` is open on.
 void attach_mount(int mount, int target);
+// On top of the entry `name` of `directory`, which is not followed if it is a symlink. Returns
+// false, with errno, if the kernel refuses.
+bool try_attach_below(int mount, int directory, const char* name);
 
 // Opens an existing path below `root`, without following symlinks or leaving `root`. Throws
 // StepError(step).
