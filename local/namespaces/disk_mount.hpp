@@ -21,6 +21,10 @@ void update_size(const LoopDevice& loop);
 // Mounts the ext4 file system of an attached disk, detached: nosuid, nodev.
 Fd mount_disk(const LoopDevice& loop);
 
+// Starts to read the blocks that hold data in a mounted disk whose image was made from a template,
+// and returns. Whoever mounts an overlay on the disk would wait for each of them in turn.
+void read_ahead(const LoopDevice& loop, int image_file);
+
 // Makes a detached tmpfs limited in bytes and inodes, for machines without loop devices. It belongs
 // to the caller's user namespace.
 Fd mount_memory_disk(uint64_t bytes, uint64_t inodes);

@@ -109,7 +109,9 @@ Fd Supervisor::make_disk(const SandboxRequest& request, uint64_t bytes,
               [&] { disk_floor_.check_copy(stop); });
   }
   update_size(loop);
-  return mount_disk(loop);
+  Fd disk = mount_disk(loop);
+  if (request.snapshot.empty()) read_ahead(loop, image.get());
+  return disk;
 }
 
 }  // namespace sandgate
