@@ -44,8 +44,7 @@ class Agent {
   int run() {
     protect();
     raise_own_limits();
-    if (context_.settings.awaits_owner)
-      context_.preforked_child = std::make_unique<PreforkedChild>(context_.settings);
+    prefork();
     context_.loop.watch(children_.get(), EPOLLIN, [this](uint32_t) { reap(); });
     listener_watch_ =
         context_.loop.watch(listener_.get(), EPOLLIN, [this](uint32_t events) { accept(events); });
@@ -68,6 +67,14 @@ class Agent {
     ::prctl(PR_SET_DUMPABLE, context_.settings.dumpable ? 1 : 0, 0, 0, 0);
     context_.settings.bounding_set = read_bounding_set();
     if (::getpid() != 1) ::prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+  }
+
+  // Without room for one more process, the first program is started as any other.
+  void prefork() {
+    try {
+      context_.preforked_child = std::make_unique<PreforkedChild>(context_.settings);
+    } catch (const Error&) {
+    }
   }
 
   void reap() {

@@ -16,7 +16,7 @@ struct Context {
   AgentSettings settings;
   Loop loop;
   ProcessTable processes;
-  std::unique_ptr<PreforkedChild> preforked_child;  // while the owner is awaited
+  std::unique_ptr<PreforkedChild> preforked_child;  // until the first program
   std::set<pid_t> file_workers;
 };
 

@@ -13,6 +13,9 @@ constexpr auto kTimeout = 15s;
 // A tenant's program that stops the children of its agent that move files.
 class StoppedWorkerTest : public AgentTest {
  protected:
+  // The process of the first program is a child of the agent before, and would be stopped, too.
+  void SetUp() override { exec("true"); }
+
   std::string children() const {
     const std::string pid = std::to_string(agent_pid());
     std::ifstream in("/proc/" + pid + "/task/" + pid + "/children");
