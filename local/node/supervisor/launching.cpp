@@ -54,8 +54,9 @@ JournalRecord Supervisor::create(const SandboxRequest& request) {
   if (own) return launch(request, image, Owner::known);
   const LivePtr warm = take_warm(request, image.info);
   auto record = warm ? assign(warm, request, image.info) : std::nullopt;
-  refiller_->wake();  // after the assignment, so as not to delay it
-  return record ? *std::move(record) : launch(request, image, Owner::known);
+  if (!record) record = launch(request, image, Owner::known);
+  refiller_->wake();  // afterwards, so as not to delay it
+  return *std::move(record);
 }
 
 LivePtr Supervisor::reserve(const SandboxRequest& request, const ImageInfo& image, Owner owner) {
