@@ -45,10 +45,8 @@ void wait_for_go() {
   check(unshare(CLONE_FILES), "own descriptor table");
 }
 
-// A cgroup namespace is rooted at its creator's group, so it is created after the group is entered.
+// What needs no id inside, and so goes on while the launcher maps them.
 void settle_namespaces(const LaunchSpec& spec) {
-  if (is_applied(spec, "cgroup_names")) check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
-  become_inner_root(spec.single_id);
   if (is_applied(spec, "uts")) {
     check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
     check(setdomainname("", 0), "setdomainname");
@@ -85,8 +83,11 @@ void close_descriptors(const LaunchSpec& spec) {
 }  // namespace
 
 Fd enter_jail(const LaunchSpec& spec) {
-  wait_for_go();
   settle_namespaces(spec);
+  wait_for_go();
+  // Rooted at its creator's group, so it is created after the group is entered.
+  if (is_applied(spec, "cgroup_names")) check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
+  become_inner_root(spec.single_id);
   if (spec.single_id && is_applied(spec, "limits")) leave_others_their_share();
   build_root(spec);
   if (is_applied(spec, "limits")) apply_rlimits(spec.disk_bytes);

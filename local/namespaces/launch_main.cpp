@@ -69,8 +69,7 @@ int launch() {
     // makes itself non-dumpable later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
     if (is_applied(spec, "descriptors"))
-      check(close_range(static_cast<unsigned>(kFirstCgroup + spec.cgroup_fds), ~0U, 0),
-            "close descriptors");
+      check(close_range(kParentNetnsFd + 1, ~0U, 0), "close descriptors");
     start_jailed(spec, run_inside);
     return 0;
   } catch (const std::exception& failure) {

@@ -6,8 +6,7 @@
 
 namespace sandgate {
 
-// The only descriptors a launcher starts with. Control groups start at kFirstCgroup: with v1 an
-// open `tasks` file per hierarchy, with v2 the group's directory.
+// The only descriptors a launcher starts with.
 enum LaunchFd : int {
   kSpecFd = 3,  // memfd, LaunchSpec as JSON
   kReportFd = 4,  // seqpacket socket to the node
@@ -17,7 +16,6 @@ enum LaunchFd : int {
   kFilterArgumentsFd = 8,
   kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
   kParentNetnsFd = 10,  // network namespace, or /dev/null when there is none
-  kFirstCgroup = 11,
 };
 
 enum class DiskKind { loop, memory };
@@ -34,7 +32,6 @@ struct LaunchSpec {
   WorkspaceKind workspace = WorkspaceKind::none;  // mounted at /workspace
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
-  int cgroup_fds = 0;
   bool has_parent_netns = false;  // kParentNetnsFd is a network namespace, see make_parent_netns()
   bool cpu_is_limited = false;  // by its group, so raising the agent's priority affects only it
   std::map<std::string, std::string> env;
@@ -52,8 +49,10 @@ LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception wh
 
 // A report from a launch to the node, one packet over kReportFd. The launcher sends `launching`,
 // then `started` with the pidfd of the sandbox's first process (SCM_RIGHTS); that process sends
-// `ready` once its isolation is complete. Either sends `failed` instead. With DiskKind::loop the
-// node sends one packet in the other direction: the mount of the sandbox's disk.
+// `ready` once its isolation is complete. Either sends `failed` instead. In the other direction the
+// node sends what it makes meanwhile, one packet each: with control groups their descriptors (a
+// `tasks` file for each hierarchy of version 1, the group's directory with version 2), then with
+// DiskKind::loop the mount of the sandbox's disk.
 struct LaunchReport {
   enum class Kind { launching, started, ready, failed } kind = Kind::failed;
   int pid = 0;  // launching: the launcher; started: in the node's pid namespace

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
@@ -57,6 +58,8 @@ std::optional<Packet> receive(int socket_fd) {
   if (poll(&readable, 1, kLaunchTimeoutSeconds * 1000) != 1) throw StepError("launch", ETIMEDOUT);
   Packet packet;
   FdMessage received = receive_with_fds(socket_fd, text);
+  // It ended and left something unread, of which the kernel tells before what it sent.
+  if (received.size < 0 && errno == ECONNRESET) received = receive_with_fds(socket_fd, text);
   if (received.size <= 0) return std::nullopt;
   packet.fd = received.first_fd();
   try {
@@ -92,6 +95,8 @@ struct Launch {
       case LaunchReport::Kind::started:
         launched.pid = packet.report.pid;
         launched.pidfd = std::move(packet.fd);
+        launched.start_time = process_start_time(launched.pid);
+        launched.mounts.reset(open_mount_namespace(launched.pid));
         break;
       case LaunchReport::Kind::ready:
         ready = true;
@@ -136,8 +141,20 @@ void give_up(int socket_fd, Launch& launch) {
   while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
-// A failure is ignored: a launcher that has ended has reported why.
-void hand_over_disk(int socket_fd, const Fd& disk) { send_with_fd(socket_fd, "disk", disk.get()); }
+// Makes what the launcher waits for. A failure to send is ignored: a launcher that has ended has
+// reported why.
+void hand_over(const Launcher::Inputs& inputs, int socket_fd, Launch& launch) {
+  if (inputs.make_cgroups) {
+    const std::vector<Fd> cgroups = inputs.make_cgroups();
+    std::vector<int> fds;
+    for (const Fd& cgroup : cgroups) fds.push_back(cgroup.get());
+    send_with_fds(socket_fd, "cgroups", fds);
+  }
+  if (inputs.make_disk) {
+    launch.launched.disk = inputs.make_disk();
+    send_with_fd(socket_fd, "disk", launch.launched.disk.get());
+  }
+}
 
 }  // namespace
 
@@ -167,12 +184,11 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   int pair[2];
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
-  inputs.spec.cgroup_fds = static_cast<int>(inputs.cgroups.size());
   inputs.spec.has_parent_netns = static_cast<bool>(parent_netns_);
   const Fd spec = text_memfd("launch", to_json_text(inputs.spec));
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   // In the order of LaunchFd.
-  std::vector<int> descriptors{spec.get(),
+  const std::vector<int> descriptors{spec.get(),
                                theirs.get(),
                                inputs.image,
                                inputs.listener,
@@ -180,25 +196,21 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
                                inputs.filter_arguments,
                                inputs.workspace >= 0 ? inputs.workspace : null.get(),
                                parent_netns_ ? parent_netns_.get() : null.get()};
-  for (const Fd& cgroup : inputs.cgroups) descriptors.push_back(cgroup.get());
   begin(descriptors);
+  // The kernel queues the zygote behind this thread, which it expects to wait for an answer, even
+  // if another processor is idle.
+  sched_yield();
   theirs.reset();
   Launch launch;
   try {
-    if (inputs.make_disk) {
-      launch.launched.disk = inputs.make_disk();
-      hand_over_disk(ours.get(), launch.launched.disk);
-    }
+    hand_over(inputs, ours.get(), launch);
     collect(ours.get(), launch);
   } catch (...) {
     give_up(ours.get(), launch);
     throw;
   }
   waitpid(launch.launcher, nullptr, 0);
-  Launched& launched = launch.launched;
-  launched.start_time = process_start_time(launched.pid);
-  launched.mounts.reset(open_mount_namespace(launched.pid));
-  return std::move(launched);
+  return std::move(launch.launched);
 }
 
 uint64_t process_start_time(pid_t pid) {

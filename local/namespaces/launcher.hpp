@@ -27,9 +27,9 @@ class Launcher {
     int listener = -1;
     int filter_calls = -1, filter_arguments = -1;
     int workspace = -1;  // -1: none
-    std::vector<Fd> cgroups;
-    // Makes the disk's mount while the launcher starts; null for a disk in memory.
-    std::function<Fd()> make_disk;
+    // Both are called while the launcher starts, in this order.
+    std::function<std::vector<Fd>()> make_cgroups;  // CgroupEntry::fds; null: none
+    std::function<Fd()> make_disk;  // the disk's mount; null for a disk in memory
   };
   struct Launched {
     pid_t pid = 0;
@@ -41,9 +41,9 @@ class Launcher {
     uint64_t start_time = 0;  // field 22 of /proc/<pid>/stat; identifies the process with its pid
   };
 
-  // Blocks until the sandbox's agent runs with its isolation complete: as long as make_disk takes,
-  // and at most 10 s for each LaunchReport. Throws StepError, or whatever make_disk throws; no
-  // process of the launch is left running then.
+  // Blocks until the sandbox's agent runs with its isolation complete: as long as the inputs take
+  // to be made, and at most 10 s for each LaunchReport. Throws StepError, or whatever making them
+  // throws; no process of the launch is left running then.
   Launched launch(Inputs inputs) const;
 
  private:

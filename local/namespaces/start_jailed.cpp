@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <vector>
 
 #include "local/fd_passing.hpp"
 #include "local/namespaces/dev.hpp"
@@ -45,7 +46,7 @@ void pay_as(uid_t uid) {
 
 // CLONE_PARENT makes the node the parent, so that it can wait for the process after the launcher's
 // exit.
-NewProcess clone_into_namespaces(const LaunchSpec& spec) {
+NewProcess clone_into_namespaces(const LaunchSpec& spec, const std::vector<Fd>& cgroups) {
   int pidfd = -1;
   clone_args args{};
   args.flags =
@@ -57,7 +58,7 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
   if (spec.cgroup_version == 2) {
     args.flags |= CLONE_INTO_CGROUP;
-    args.cgroup = kFirstCgroup;
+    args.cgroup = static_cast<uint64_t>(cgroups.front().get());
   }
   // Inherited by the agent, which must get CPU time among all processes of the sandbox. The cgroup
   // limit keeps the priority from affecting others. Fails without privileges, which is accepted.
@@ -80,10 +81,17 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec) {
 // clone3 cannot place a process in v1 groups, so the launcher enters them and the process inherits
 // them. Writing "0" to `tasks` moves only the calling thread, without the global synchronisation
 // that makes moving another process take about 10 ms.
-void enter_v1_cgroups(const LaunchSpec& spec) {
-  if (spec.cgroup_version != 1) return;
-  for (int i = 0; i < spec.cgroup_fds; ++i)
-    check(write(kFirstCgroup + i, "0", 1), "enter control group");
+void enter_v1_cgroups(const std::vector<Fd>& cgroups) {
+  for (const Fd& tasks : cgroups) check(write(tasks.get(), "0", 1), "enter control group");
+}
+
+std::vector<Fd> receive_cgroups(const LaunchSpec& spec) {
+  if (spec.cgroup_version == 0) return {};
+  char word[8];
+  FdMessage received = receive_with_fds(kReportFd, word);
+  if (received.fds.empty())
+    throw StepError("receive control groups", received.size < 0 ? errno : ECHILD);
+  return std::move(received.fds);
 }
 
 Fd image_layer(int user_namespace) {
@@ -118,8 +126,9 @@ Fd disk_layer(int user_namespace) {
 
 // Starts the first process, which then waits on kGoFd. `inside` never returns.
 NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
-  enter_v1_cgroups(spec);
-  NewProcess child = clone_into_namespaces(spec);
+  const std::vector<Fd> cgroups = receive_cgroups(spec);
+  if (spec.cgroup_version == 1) enter_v1_cgroups(cgroups);
+  NewProcess child = clone_into_namespaces(spec, cgroups);
   if (child.pid == 0) {
     inside(spec);
     _exit(1);

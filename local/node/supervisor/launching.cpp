@@ -99,8 +99,9 @@ void Supervisor::start(LiveSandbox& live, const SandboxRequest& request, const O
   spec.id_base = live.record.id_base;
   spec.awaits_owner = owner == Owner::awaited;
   inputs.image = image.root.get();
-  inputs.cgroups = cgroups_->create(request.id, request.resources).fds;
-  spec.cgroup_version = inputs.cgroups.empty() ? 0 : capabilities_.cgroups.version;
+  spec.cgroup_version = capabilities_.cgroups.version;
+  if (spec.cgroup_version != 0)
+    inputs.make_cgroups = [&] { return cgroups_->create(request.id, request.resources).fds; };
   spec.cpu_is_limited = spec.cgroup_version != 0 && capabilities_.cgroups.cpu;
   const Fd listener =
       listen_on(journal_.directory_of(request.id), "agent.sock", settings_.serve_uid);
