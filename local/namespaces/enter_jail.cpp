@@ -51,7 +51,7 @@ void settle_namespaces(const LaunchSpec& spec) {
     check(sethostname(spec.hostname.data(), spec.hostname.size()), "sethostname");
     check(setdomainname("", 0), "setdomainname");
   }
-  if (!is_applied(spec, "network")) return;
+  if (!makes_own_network(spec)) return;
   bring_loopback_up();
   limit_network_buffers(spec);
 }

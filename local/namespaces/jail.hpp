@@ -8,8 +8,9 @@ namespace sandgate {
 // once the process has everything it needs from outside: ids, control groups, mounts. Namespaces
 // and cgroup limits apply before the process executes its first instruction, privileged mounts are
 // passed by descriptor, and the process does the rest itself. Sends `started` over kReportFd.
-// `inside` runs in the new process and never returns. Throws StepError.
-void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&));
+// `network` is its network, of make_network(); if empty, one is made. `inside` runs in the new
+// process and never returns. Throws StepError.
+void start_jailed(const LaunchSpec& spec, Fd network, void (*inside)(const LaunchSpec&));
 
 // Called first in the new process: builds its root, then gives up all privileges. Afterwards the
 // process is pid 1, uid 0 of its own user namespace, with the agent's few capabilities, Landlock,

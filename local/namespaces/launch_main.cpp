@@ -60,7 +60,7 @@ void run_inside(const LaunchSpec& spec) {
   _exit(1);
 }
 
-int launch() {
+int launch(bool has_network) {
   try {
     send_report({LaunchReport::Kind::launching, getpid(), "", 0});
     setsid();
@@ -69,8 +69,8 @@ int launch() {
     // makes itself non-dumpable later.
     if (!spec.single_id) check(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), "not dumpable");
     if (is_applied(spec, "descriptors"))
-      check(close_range(kParentNetnsFd + 1, ~0U, 0), "close descriptors");
-    start_jailed(spec, run_inside);
+      check(close_range(kNetworkFd + 1, ~0U, 0), "close descriptors");
+    start_jailed(spec, has_network ? Fd(kNetworkFd) : Fd(), run_inside);
     return 0;
   } catch (const std::exception& failure) {
     report_failure(failure);

@@ -17,7 +17,6 @@ std::string to_json_text(const LaunchSpec& spec) {
                         {"workspace", static_cast<int>(spec.workspace)},
                         {"shm_bytes", spec.shm_bytes},
                         {"cgroup_version", spec.cgroup_version},
-                        {"has_parent_netns", spec.has_parent_netns},
                         {"cpu_is_limited", spec.cpu_is_limited},
                         {"env", spec.env},
                         {"allow_root", spec.allow_root},
@@ -41,7 +40,6 @@ LaunchSpec launch_spec_from(std::string_view text) {
   spec.workspace = static_cast<WorkspaceKind>(json.at("workspace").get<int>());
   json.at("shm_bytes").get_to(spec.shm_bytes);
   json.at("cgroup_version").get_to(spec.cgroup_version);
-  json.at("has_parent_netns").get_to(spec.has_parent_netns);
   json.at("cpu_is_limited").get_to(spec.cpu_is_limited);
   json.at("env").get_to(spec.env);
   json.at("allow_root").get_to(spec.allow_root);

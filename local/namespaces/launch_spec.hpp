@@ -6,7 +6,7 @@
 
 namespace sandgate {
 
-// The only descriptors a launcher starts with.
+// The only descriptors a launcher starts with. It has the last two from its zygote, if there are.
 enum LaunchFd : int {
   kSpecFd = 3,  // memfd, LaunchSpec as JSON
   kReportFd = 4,  // seqpacket socket to the node
@@ -15,7 +15,8 @@ enum LaunchFd : int {
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
   kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
-  kParentNetnsFd = 10,  // network namespace, or /dev/null when there is none
+  kParentNetnsFd = 10,  // of make_parent_netns()
+  kNetworkFd = 11,  // of make_network(), for this sandbox
 };
 
 enum class DiskKind { loop, memory };
@@ -32,7 +33,6 @@ struct LaunchSpec {
   WorkspaceKind workspace = WorkspaceKind::none;  // mounted at /workspace
   uint64_t shm_bytes = 64 << 20;
   int cgroup_version = 0;  // 0: no control groups; 1; 2
-  bool has_parent_netns = false;  // kParentNetnsFd is a network namespace, see make_parent_netns()
   bool cpu_is_limited = false;  // by its group, so raising the agent's priority affects only it
   std::map<std::string, std::string> env;
   bool allow_root = false;

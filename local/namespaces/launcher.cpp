@@ -164,7 +164,7 @@ Launcher::Launcher(const std::string& program_path)
 std::shared_ptr<const Zygote> Launcher::zygote(const Zygote* lost) const {
   const std::lock_guard lock(mutex_);
   if (launches_left_ == 0 || zygote_.get() == lost) {
-    zygote_ = std::make_shared<Zygote>(program_.get());
+    zygote_ = std::make_shared<Zygote>(program_.get(), parent_netns_.get());
     launches_left_ = kLaunchesEach;
   }
   --launches_left_;
@@ -184,7 +184,6 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   int pair[2];
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "report socket");
   Fd ours(pair[0]), theirs(pair[1]);
-  inputs.spec.has_parent_netns = static_cast<bool>(parent_netns_);
   const Fd spec = text_memfd("launch", to_json_text(inputs.spec));
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   // In the order of LaunchFd.
@@ -194,8 +193,7 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
                                inputs.listener,
                                inputs.filter_calls,
                                inputs.filter_arguments,
-                               inputs.workspace >= 0 ? inputs.workspace : null.get(),
-                               parent_netns_ ? parent_netns_.get() : null.get()};
+                               inputs.workspace >= 0 ? inputs.workspace : null.get()};
   begin(descriptors);
   // The kernel queues the zygote behind this thread, which it expects to wait for an answer, even
   // if another processor is idle.

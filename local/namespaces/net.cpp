@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -18,6 +19,7 @@
 namespace sandgate {
 namespace {
 
+constexpr const char* kOwnNetns = "/proc/self/ns/net";
 constexpr std::string_view kMaxUnaccepted = "256";
 // Bytes of options and control messages that a socket holds. Enough for 253 descriptors in one.
 constexpr std::string_view kSocketOptions = "4096";
@@ -61,6 +63,29 @@ void limit_network_buffers(const LaunchSpec& spec) {
   set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
   if (is_applied(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
   if (is_applied(spec, "transmit_timestamps")) set(kTransmitTimestamps, "0");
+}
+
+bool makes_own_network(const LaunchSpec& spec) {
+  return (spec.single_id || !is_applied(spec, "network_owner")) && is_applied(spec, "network");
+}
+
+Fd make_network(const LaunchSpec& spec) {
+  const Fd own = check_fd(open(kOwnNetns, O_RDONLY | O_CLOEXEC), "open own network");
+  if (fcntl(kParentNetnsFd, F_GETFD) >= 0)
+    check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
+  Fd made;
+  try {
+    check(unshare(CLONE_NEWNET), "network namespace");
+    bring_loopback_up();
+    limit_network_buffers(spec);
+    set("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
+    made = check_fd(open(kOwnNetns, O_RDONLY | O_CLOEXEC), "open new network");
+  } catch (const StepError&) {
+    setns(own.get(), CLONE_NEWNET);
+    throw;
+  }
+  check(setns(own.get(), CLONE_NEWNET), "return to own network");
+  return made;
 }
 
 }  // namespace sandgate

@@ -1,4 +1,5 @@
 #pragma once
+#include "local/fd.hpp"
 #include "local/namespaces/launch_spec.hpp"
 
 namespace sandgate {
@@ -12,5 +13,15 @@ void bring_loopback_up();
 // what the egress process has not read is not the sandbox's. Turns transmit timestamps off. Ignores
 // settings that cannot be written.
 void limit_network_buffers(const LaunchSpec& spec);
+
+// Whether the sandbox's first process makes its network, for want of a privileged launcher. Its
+// user namespace owns that.
+bool makes_own_network(const LaunchSpec& spec);
+
+// Makes a network namespace with both, in which whoever is in it may use all ports, and which
+// belongs to the caller's user namespace, so that nobody in a sandbox has any right over it. It is
+// made from kParentNetnsFd if that is open. The calling process, which has one thread, stays in its
+// own. Throws StepError.
+Fd make_network(const LaunchSpec& spec);
 
 }  // namespace sandgate

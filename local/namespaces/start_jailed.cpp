@@ -18,6 +18,7 @@
 #include "local/namespaces/jail_descriptors.hpp"
 #include "local/namespaces/limits.hpp"
 #include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/net.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
@@ -52,7 +53,7 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec, const std::vector<Fd>& 
   args.flags =
       CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_PIDFD | CLONE_PARENT | CLONE_FILES;
   if (is_applied(spec, "cgroup_names")) args.flags |= CLONE_NEWCGROUP;
-  if (is_applied(spec, "network")) args.flags |= CLONE_NEWNET;
+  if (makes_own_network(spec)) args.flags |= CLONE_NEWNET;
   if (is_applied(spec, "ipc")) args.flags |= CLONE_NEWIPC;
   if (is_applied(spec, "uts")) args.flags |= CLONE_NEWUTS;
   args.pidfd = reinterpret_cast<uint64_t>(&pidfd);
@@ -63,9 +64,6 @@ NewProcess clone_into_namespaces(const LaunchSpec& spec, const std::vector<Fd>& 
   // Inherited by the agent, which must get CPU time among all processes of the sandbox. The cgroup
   // limit keeps the priority from affecting others. Fails without privileges, which is accepted.
   if (spec.cpu_is_limited) setpriority(PRIO_PROCESS, 0, kAgentNice);
-  if (spec.has_parent_netns && is_applied(spec, "network")) {
-    check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
-  }
   // Of sandboxes that share an account each has its own limit instead, else they had one together.
   if (!spec.single_id && is_applied(spec, "limits")) limit_queued_signals();
   NewProcess made;
@@ -124,6 +122,14 @@ Fd disk_layer(int user_namespace) {
   return disk;
 }
 
+// Before the sandbox's user namespace exists, which therefore does not own it.
+void enter_network(const LaunchSpec& spec, Fd network) {
+  if (makes_own_network(spec) || !is_applied(spec, "network")) return;
+  const bool all = is_applied(spec, "socket_options") && is_applied(spec, "transmit_timestamps");
+  if (!network || !all) network = make_network(spec);
+  check(setns(network.get(), CLONE_NEWNET), "enter network");
+}
+
 // Starts the first process, which then waits on kGoFd. `inside` never returns.
 NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   const std::vector<Fd> cgroups = receive_cgroups(spec);
@@ -146,8 +152,9 @@ void start_with_own_id(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)
   write_single_id_map(child.pid, geteuid(), getegid());
 }
 
-void start_with_range(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
+void start_with_range(const LaunchSpec& spec, Fd network, void (*inside)(const LaunchSpec&)) {
   hand_over(make_dev(DevNodes::made), kDevMount);
+  enter_network(spec, std::move(network));
   const NewProcess child = start_waiting(spec, inside);
   write_id_maps(child.pid, spec.id_base);
   const Fd user_namespace = open_user_namespace(child.pid);
@@ -162,7 +169,7 @@ void send_report(const LaunchReport& report, int with_fd) {
   check(send_with_fd(kReportFd, to_json_text(report), with_fd), "send report");
 }
 
-void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
+void start_jailed(const LaunchSpec& spec, Fd network, void (*inside)(const LaunchSpec&)) {
   int go[2];
   check(pipe2(go, O_CLOEXEC), "go pipe");
   const Fd go_write(go[1]);
@@ -173,7 +180,7 @@ void start_jailed(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   if (spec.single_id)
     start_with_own_id(spec, inside);
   else
-    start_with_range(spec, inside);
+    start_with_range(spec, std::move(network), inside);
   check(write(go_write.get(), "x", 1), "go");
 }
 

@@ -7,12 +7,13 @@
 #include <string>
 
 #include "local/fd_passing.hpp"
+#include "local/namespaces/launch_spec.hpp"
 #include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/zygote_process.hpp"
 
 namespace sandgate {
 
-Zygote::Zygote(int program) {
+Zygote::Zygote(int program, int parent_netns) {
   int pair[2];
   check(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair), "zygote socket");
   control_.reset(pair[0]);
@@ -21,6 +22,7 @@ Zygote::Zygote(int program) {
   SpawnActions actions;
   for (int stream : {0, 1, 2}) actions.map_fd(null.get(), stream);
   actions.map_fd(theirs.get(), kZygoteControlFd);
+  if (parent_netns >= 0) actions.map_fd(parent_netns, kParentNetnsFd);
   pid_ = actions.spawn("/proc/self/fd/" + std::to_string(program), {kZygoteName}, {});
 }
 

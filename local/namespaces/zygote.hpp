@@ -12,8 +12,9 @@ namespace sandgate {
 // many. Its copies share one address-space layout.
 class Zygote {
  public:
-  // Starts `program`, an open executable. Throws StepError.
-  explicit Zygote(int program);
+  // Starts `program`, an open executable. The networks of its sandboxes are made from
+  // `parent_netns`, unless that is negative. Throws StepError.
+  Zygote(int program, int parent_netns);
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
   // Waits for the zygote to exit; it starts all requested launchers first.

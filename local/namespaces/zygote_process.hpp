@@ -12,6 +12,7 @@ constexpr const char* kLauncherName = "sandgate-agent";
 // with its result. The copy starts in the zygote's process group, by which the parent can reap it:
 // `launch` must first report its pid and then start a session of its own. `name` is argv[0].
 // Returns the exit code once the control socket is closed.
-int run_zygote(char* name, int (*launch)());
+using LaunchFunction = int (*)(bool has_network);  // whether kNetworkFd is open
+int run_zygote(char* name, LaunchFunction launch);
 
 }  // namespace sandgate

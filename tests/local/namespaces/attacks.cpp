@@ -181,10 +181,10 @@ constexpr Attack kPythonAttacks[] = {
      "try: socket.socket(16, 3, 15); print('broken')\nexcept OSError: print('refused')", "seccomp"},
     {"a packet socket",
      "try: socket.socket(17, 3, 0); print('broken')\nexcept OSError: print('refused')",
-     "seccomp,capabilities"},
+     "seccomp,capabilities,network_owner"},
     {"a raw socket",
      "try: socket.socket(2, 3, 255); print('broken')\nexcept OSError: print('refused')",
-     "seccomp,capabilities"},
+     "seccomp,capabilities,network_owner"},
     {"a protocol that needs a module",
      "try: socket.socket(2, 2, 136); print('broken')\n"
      "except OSError as e: print('refused' if e.errno == 1 else 'broken')",

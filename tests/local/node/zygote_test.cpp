@@ -4,6 +4,7 @@
 #include <sstream>
 #include <vector>
 
+#include "local/namespaces/launch_spec.hpp"
 #include "tests/local/node/node_fixture.hpp"
 #include "tests/support/code_of.hpp"
 
@@ -34,6 +35,22 @@ class ZygoteTest : public NodeTest {
     std::ostringstream text;
     text << file.rdbuf();  // ends where the process does, and does not throw
     return text.str();
+  }
+  static std::string network_of(pid_t pid) {
+    std::error_code gone;
+    return std::filesystem::read_symlink("/proc/" + std::to_string(pid) + "/ns/net", gone);
+  }
+  // A network that the process holds, is not in, and does not make others from.
+  static std::string other_network_of(pid_t pid) {
+    std::string found;
+    std::error_code gone;
+    const std::string place = "/proc/" + std::to_string(pid) + "/fd";
+    for (const auto& fd : std::filesystem::directory_iterator(place, gone)) {
+      const std::string target = std::filesystem::read_symlink(fd.path(), gone);
+      const bool is_parent = fd.path().filename() == std::to_string(kParentNetnsFd);
+      if (target.starts_with("net:") && !is_parent && target != network_of(pid)) found = target;
+    }
+    return found;
   }
   int dead_children() {
     int count = 0;
@@ -102,6 +119,20 @@ TEST_F(ZygoteTest, NoneIsCopiedForGood) {
   ASSERT_GT(first, 0);
   for (int i = 0; i < 64; ++i) run(node().provider().kill(node().create()));
   EXPECT_NE(only_zygote(), first);
+}
+
+TEST_F(ZygoteTest, MakesTheNextNetworkAhead) {
+  node().create();
+  const pid_t zygote = only_zygote();
+  ASSERT_GT(zygote, 0);
+  std::string made;
+  ASSERT_TRUE(eventually([&] { return !(made = other_network_of(zygote)).empty(); }));
+  const JournalRecord next = node().record(node().create());
+  EXPECT_EQ(network_of(static_cast<pid_t>(next.pid)), made);
+  EXPECT_TRUE(eventually([&] {
+    const std::string another = other_network_of(zygote);
+    return !another.empty() && another != made;
+  })) << "each is for one sandbox";
 }
 
 TEST_F(ZygoteTest, EndsWithItsNode) {
