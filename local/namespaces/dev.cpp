@@ -33,15 +33,15 @@ constexpr Link kLinks[] = {{"ptmx", "pts/ptmx"},
                            {"stderr", "/proc/self/fd/2"}};
 
 // Binds the host's nodes over the placeholder files; works only while the host's /dev is visible.
-void bind_nodes(int root) {
+void bind_nodes(int stage) {
   for (const DeviceNode& node : kDevices) {
     const std::string host = std::string("/dev/") + node.name;
     const std::string here = std::string("dev/") + node.name;
     Fd source = check_fd(open(host.c_str(), O_PATH | O_NOFOLLOW | O_CLOEXEC), "open device");
     Fd mount = clone_mount(source.get());
-    attach_mount(mount.get(), open_below(root, here.c_str(), O_PATH, "device file").get());
+    attach_mount(mount.get(), open_below(stage, here.c_str(), O_PATH, "device file").get());
   }
-  set_mount_attributes(open_below(root, "dev", O_PATH | O_DIRECTORY, "/dev").get(),
+  set_mount_attributes(open_below(stage, "dev", O_PATH | O_DIRECTORY, "/dev").get(),
                        MOUNT_ATTR_RDONLY);
 }
 
@@ -68,8 +68,8 @@ Fd make_dev(DevNodes nodes) {
   return dev;
 }
 
-void mount_dev_parts(const LaunchSpec& spec, int root) {
-  if (spec.single_id) bind_nodes(root);
+void mount_dev_parts(const LaunchSpec& spec, int stage) {
+  if (spec.single_id) bind_nodes(stage);
   NewFilesystem devpts("devpts");
   devpts.set_flag("newinstance");
   devpts.set("ptmxmode", "0666");
@@ -78,7 +78,7 @@ void mount_dev_parts(const LaunchSpec& spec, int root) {
   // All devpts instances share one limit of the machine, so each sandbox gets a limit of its own.
   if (is_applied(spec, "terminals")) devpts.set("max", kMaxTerminals);
   Fd pts = devpts.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC);
-  attach_mount(pts.get(), open_below(root, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());
+  attach_mount(pts.get(), open_below(stage, "dev/pts", O_PATH | O_DIRECTORY, "/dev/pts").get());
 
   NewFilesystem tmpfs("tmpfs");
   tmpfs.set("size", std::to_string(spec.shm_bytes).c_str());
@@ -86,7 +86,7 @@ void mount_dev_parts(const LaunchSpec& spec, int root) {
   if (is_applied(spec, "shm_inodes")) tmpfs.set("nr_inodes", "2048");
   tmpfs.set("mode", "1777");
   Fd shm = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-  attach_mount(shm.get(), open_below(root, "dev/shm", O_PATH | O_DIRECTORY, "/dev/shm").get());
+  attach_mount(shm.get(), open_below(stage, "dev/shm", O_PATH | O_DIRECTORY, "/dev/shm").get());
 }
 
 }  // namespace sandgate

@@ -11,8 +11,8 @@ namespace sandgate {
 enum class DevNodes { made, bound };
 Fd make_dev(DevNodes nodes);
 
-// Mounts the sandbox's own terminals (at most 64) and shared memory in the /dev already in `root`.
-// Call it in the sandbox's namespaces.
-void mount_dev_parts(const LaunchSpec& spec, int root);
+// Mounts the sandbox's own terminals (at most 64) and shared memory in the `dev` already on the
+// stage. Call it in the sandbox's namespaces.
+void mount_dev_parts(const LaunchSpec& spec, int stage);
 
 }  // namespace sandgate

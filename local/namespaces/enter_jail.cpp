@@ -6,6 +6,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "local/fd_passing.hpp"
 #include "local/namespaces/capabilities.hpp"
 #include "local/namespaces/dev.hpp"
 #include "local/namespaces/disk_mount.hpp"
@@ -17,6 +18,7 @@
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/net.hpp"
 #include "local/namespaces/proc.hpp"
+#include "local/namespaces/root.hpp"
 #include "local/namespaces/seccomp_install.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
@@ -56,17 +58,32 @@ void settle_namespaces(const LaunchSpec& spec) {
   limit_network_buffers(spec);
 }
 
+// Everything of the root that needs no disk, which is made meanwhile.
+Fd prepare_stage(const LaunchSpec& spec) {
+  Fd stage = make_stage(spec);
+  place_on_stage(stage.get(), "image", spec.single_id ? image_here() : Fd(kImageMount));
+  place_on_stage(stage.get(), "dev", spec.single_id ? make_dev(DevNodes::bound) : Fd(kDevMount));
+  if (spec.workspace != WorkspaceKind::none)
+    place_on_stage(stage.get(), "workspace", Fd(kWorkspaceMount));
+  mount_dev_parts(spec, stage.get());
+  mount_proc(spec, stage.get());
+  return stage;
+}
+
+Fd receive_disk() {
+  char word[8];
+  FdMessage received = receive_with_fds(kReportFd, word);
+  if (received.fds.empty()) throw StepError("receive disk", received.size < 0 ? errno : ECHILD);
+  return received.first_fd();
+}
+
 void build_root(const LaunchSpec& spec) {
-  RootLayers layers;
-  layers.image = spec.single_id ? image_here() : Fd(kImageMount);
-  layers.dev = spec.single_id ? make_dev(DevNodes::bound) : Fd(kDevMount);
-  layers.disk = spec.disk == DiskKind::loop ? Fd(kDiskMount)
-                                            : mount_memory_disk(spec.disk_bytes, spec.disk_inodes);
-  if (spec.workspace != WorkspaceKind::none) layers.workspace = Fd(kWorkspaceMount);
-  NewRoot root = assemble_root(spec, std::move(layers));
-  mount_dev_parts(spec, root.root.get());
-  mount_proc(spec, root);
-  enter_root(spec, root);
+  const Fd stage = prepare_stage(spec);
+  place_on_stage(stage.get(), "disk",
+                 spec.disk == DiskKind::loop
+                     ? receive_disk()
+                     : mount_memory_disk(spec.disk_bytes, spec.disk_inodes));
+  enter_root(spec, assemble_root(spec, stage.get()));
 }
 
 // Redirects the standard streams to /dev/null and closes all but the descriptors still needed.

@@ -5,8 +5,8 @@
 namespace sandgate {
 
 // Starts the first process of a sandbox in namespaces of its own. Called by the launcher; returns
-// once the process has everything it needs from outside: ids, control groups, mounts. Namespaces
-// and cgroup limits apply before the process executes its first instruction, privileged mounts are
+// once the process has ids, control groups and all mounts but that of its disk. Namespaces and
+// cgroup limits apply before the process executes its first instruction, privileged mounts are
 // passed by descriptor, and the process does the rest itself. Sends `started` over kReportFd.
 // `network` is its network, of make_network(); if empty, one is made. `inside` runs in the new
 // process and never returns. Throws StepError.

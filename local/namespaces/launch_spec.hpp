@@ -48,11 +48,12 @@ std::string to_json_text(const LaunchSpec& spec);
 LaunchSpec launch_spec_from(std::string_view json);  // throws std::exception when malformed
 
 // A report from a launch to the node, one packet over kReportFd. The launcher sends `launching`,
-// then `started` with the pidfd of the sandbox's first process (SCM_RIGHTS); that process sends
-// `ready` once its isolation is complete. Either sends `failed` instead. In the other direction the
-// node sends what it makes meanwhile, one packet each: with control groups their descriptors (a
-// `tasks` file for each hierarchy of version 1, the group's directory with version 2), then with
-// DiskKind::loop the mount of the sandbox's disk.
+// then `started` with the pidfd of the sandbox's first process (SCM_RIGHTS), whose ids are mapped
+// by then; that process sends `ready` once its isolation is complete. Either sends `failed`
+// instead. In the other direction the node sends what it makes meanwhile, one packet each: with
+// control groups their descriptors, to the launcher (a `tasks` file for each hierarchy of version
+// 1, the group's directory with version 2); after `started`, with DiskKind::loop, the mount of the
+// sandbox's disk, to the first process.
 struct LaunchReport {
   enum class Kind { launching, started, ready, failed } kind = Kind::failed;
   int pid = 0;  // launching: the launcher; started: in the node's pid namespace

@@ -16,10 +16,12 @@
 
 #include "gateway/core/files.hpp"
 #include "local/fd_passing.hpp"
+#include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/parent_netns.hpp"
 #include "local/namespaces/pidfd.hpp"
 #include "local/namespaces/spawn_actions.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
 
 namespace sandgate {
 namespace {
@@ -95,8 +97,6 @@ struct Launch {
       case LaunchReport::Kind::started:
         launched.pid = packet.report.pid;
         launched.pidfd = std::move(packet.fd);
-        launched.start_time = process_start_time(launched.pid);
-        launched.mounts.reset(open_mount_namespace(launched.pid));
         break;
       case LaunchReport::Kind::ready:
         ready = true;
@@ -107,20 +107,23 @@ struct Launch {
   }
 };
 
-void collect(int socket_fd, Launch& launch) {
-  while (!launch.ready || !launch.launched.pidfd) {
-    std::optional<Packet> packet = receive(socket_fd);
-    if (!packet && launch.launcher == 0) throw StepError("launcher was killed", EAGAIN);
-    if (!packet) throw StepError("launcher ended early", ECHILD);
-    launch.heed(*std::move(packet));
-  }
+void read_report(int socket_fd, Launch& launch) {
+  std::optional<Packet> packet = receive(socket_fd);
+  if (!packet && launch.launcher == 0) throw StepError("launcher was killed", EAGAIN);
+  if (!packet) throw StepError("launcher ended early", ECHILD);
+  launch.heed(*std::move(packet));
 }
 
-// Kills the launcher and reads the remaining reports until the peer closes: the launcher or the
-// first process may have started although its report was not read yet.
+void await_start(int socket_fd, Launch& launch) {
+  while (!launch.launched.pidfd) read_report(socket_fd, launch);
+}
+
+// Kills both processes and reads the remaining reports until the peer closes: they may have started
+// although that was not read yet.
 void end_begun(int socket_fd, Launch& launch) {
   for (;;) {
     if (launch.launcher != 0) kill(launch.launcher, SIGKILL);
+    if (launch.launched.pidfd) kill_by_pidfd(launch.launched.pidfd);
     try {
       std::optional<Packet> packet = receive(socket_fd);
       if (!packet) return;
@@ -141,19 +144,20 @@ void give_up(int socket_fd, Launch& launch) {
   while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
-// Makes what the launcher waits for. A failure to send is ignored: a launcher that has ended has
-// reported why.
-void hand_over(const Launcher::Inputs& inputs, int socket_fd, Launch& launch) {
-  if (inputs.make_cgroups) {
-    const std::vector<Fd> cgroups = inputs.make_cgroups();
-    std::vector<int> fds;
-    for (const Fd& cgroup : cgroups) fds.push_back(cgroup.get());
-    send_with_fds(socket_fd, "cgroups", fds);
-  }
-  if (inputs.make_disk) {
-    launch.launched.disk = inputs.make_disk();
-    send_with_fd(socket_fd, "disk", launch.launched.disk.get());
-  }
+// Hand over what the launch waits for. A failure to send is ignored: whoever has ended has reported
+// why.
+void hand_over_cgroups(int socket_fd, const std::vector<Fd>& cgroups) {
+  std::vector<int> fds;
+  for (const Fd& cgroup : cgroups) fds.push_back(cgroup.get());
+  send_with_fds(socket_fd, "cgroups", fds);
+}
+
+// Id-mapped, so that the owners stored in the image file do not depend on the sandbox's id range.
+void hand_over_disk(int socket_fd, Fd disk, Launch& launch) {
+  await_start(socket_fd, launch);
+  idmap_mount(disk.get(), open_user_namespace(launch.launched.pid).get(), 0);
+  send_with_fd(socket_fd, "disk", disk.get());
+  launch.launched.disk = std::move(disk);
 }
 
 }  // namespace
@@ -188,12 +192,12 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   const Fd null = check_fd(open("/dev/null", O_RDWR | O_CLOEXEC), "open /dev/null");
   // In the order of LaunchFd.
   const std::vector<int> descriptors{spec.get(),
-                               theirs.get(),
-                               inputs.image,
-                               inputs.listener,
-                               inputs.filter_calls,
-                               inputs.filter_arguments,
-                               inputs.workspace >= 0 ? inputs.workspace : null.get()};
+                                     theirs.get(),
+                                     inputs.image,
+                                     inputs.listener,
+                                     inputs.filter_calls,
+                                     inputs.filter_arguments,
+                                     inputs.workspace >= 0 ? inputs.workspace : null.get()};
   begin(descriptors);
   // The kernel queues the zygote behind this thread, which it expects to wait for an answer, even
   // if another processor is idle.
@@ -201,8 +205,12 @@ Launcher::Launched Launcher::launch(Inputs inputs) const {
   theirs.reset();
   Launch launch;
   try {
-    hand_over(inputs, ours.get(), launch);
-    collect(ours.get(), launch);
+    if (inputs.make_cgroups) hand_over_cgroups(ours.get(), inputs.make_cgroups());
+    if (inputs.make_disk) hand_over_disk(ours.get(), inputs.make_disk(), launch);
+    await_start(ours.get(), launch);
+    launch.launched.start_time = process_start_time(launch.launched.pid);
+    launch.launched.mounts.reset(open_mount_namespace(launch.launched.pid));
+    while (!launch.ready) read_report(ours.get(), launch);
   } catch (...) {
     give_up(ours.get(), launch);
     throw;

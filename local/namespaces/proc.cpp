@@ -10,6 +10,7 @@
 
 #include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/mount_calls.hpp"
+#include "local/namespaces/root.hpp"
 #include "local/namespaces/step_error.hpp"
 
 namespace sandgate {
@@ -71,7 +72,7 @@ void make_read_only(int proc, const char* name) {
 
 }  // namespace
 
-void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
+void mount_proc(const LaunchSpec& spec, int stage) {
   NewFilesystem procfs("proc");
   procfs.set("hidepid", is_applied(spec, "hidepid") ? "2" : "0");
   procfs.set("gid", "0");
@@ -79,12 +80,11 @@ void mount_proc(const LaunchSpec& spec, const NewRoot& root) {
   struct statfs kind {};
   check(fstatfs(proc.get(), &kind), "statfs /proc");
   if (kind.f_type != PROC_SUPER_MAGIC) throw StepError("verify /proc", EINVAL);
-  attach_mount(proc.get(),
-               make_directory_below(root.root.get(), "proc", 0555, "mount point /proc").get());
+  place_on_stage(stage, "proc", proc);
   check(fchdir(proc.get()), "enter /proc");
   if (is_applied(spec, "proc_masks")) {
-    Cover file(open_below(root.root.get(), "dev/null", O_PATH, "open /dev/null"));
-    Cover directory(root.empty);
+    Cover file(open_below(stage, "dev/null", O_PATH, "open /dev/null"));
+    Cover directory(make_directory_below(stage, "empty", 0555, "empty directory"));
     mask(kMaskedFiles, file, directory);
     mask(kMaskedDirectories, directory, file);
   }

@@ -17,24 +17,6 @@
 namespace sandgate {
 namespace {
 
-// Mounts a tmpfs to build the root in, over a host directory that every user may enter. It is
-// detached with the host's mounts.
-Fd mount_stage() {
-  NewFilesystem tmpfs("tmpfs");
-  tmpfs.set("size", "65536");
-  tmpfs.set("mode", "0755");
-  Fd stage = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
-  Fd place(open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!place) place = check_fd(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open stage");
-  attach_mount(stage.get(), place.get());
-  check(fchdir(stage.get()), "enter stage");
-  return stage;
-}
-
-void place_below(int stage, const char* name, const Fd& mount) {
-  attach_mount(mount.get(), make_directory_below(stage, name, 0755, "stage directory").get());
-}
-
 // userxattr: in a user namespace overlayfs must keep its marks in user.* attributes. Relative names
 // keep the stage's path out of mountinfo.
 Fd mount_overlay(const LaunchSpec& spec) {
@@ -69,29 +51,44 @@ Fd mount_layers(const LaunchSpec& spec) {
   return root;
 }
 
-}  // namespace
-
-NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers) {
-  if (is_applied(spec, "propagation"))
-    check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
-  Fd stage = mount_stage();
-  place_below(stage.get(), "image", layers.image);
-  place_below(stage.get(), "disk", layers.disk);
-  NewRoot made;
-  made.root = mount_layers(spec);
-  place_below(stage.get(), "root", made.root);
-  made.empty = make_directory_below(stage.get(), "empty", 0555, "empty directory");
-  Fd dev = make_directory_below(made.root.get(), "dev", 0755, "mount point /dev");
-  attach_mount(layers.dev.get(), dev.get());
-  if (layers.workspace) {
-    Fd place = make_directory_below(made.root.get(), "workspace", 0755, "mount point /workspace");
-    attach_mount(layers.workspace.get(), place.get());
-  }
-  return made;
+// Moves the mount with all that is mounted in it.
+void move_from_stage(int stage, const char* name, int root) {
+  const Fd mount = open_below(stage, name, O_PATH | O_DIRECTORY, "stage directory");
+  attach_mount(mount.get(), make_directory_below(root, name, 0755, "mount point").get());
 }
 
-void enter_root(const LaunchSpec& spec, const NewRoot& root) {
-  check(fchdir(root.root.get()), "enter root");
+}  // namespace
+
+// Over a host directory that every user may enter.
+Fd make_stage(const LaunchSpec& spec) {
+  if (is_applied(spec, "propagation"))
+    check(mount("", "/", nullptr, MS_REC | MS_PRIVATE, nullptr), "private mounts");
+  NewFilesystem tmpfs("tmpfs");
+  tmpfs.set("size", "65536");
+  tmpfs.set("mode", "0755");
+  Fd stage = tmpfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
+  Fd place(open("/tmp", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!place) place = check_fd(open("/", O_PATH | O_DIRECTORY | O_CLOEXEC), "open stage");
+  attach_mount(stage.get(), place.get());
+  return stage;
+}
+
+void place_on_stage(int stage, const char* name, const Fd& mount) {
+  attach_mount(mount.get(), make_directory_below(stage, name, 0755, "stage directory").get());
+}
+
+Fd assemble_root(const LaunchSpec& spec, int stage) {
+  check(fchdir(stage), "enter stage");
+  Fd root = mount_layers(spec);
+  place_on_stage(stage, "root", root);
+  move_from_stage(stage, "dev", root.get());
+  move_from_stage(stage, "proc", root.get());
+  if (spec.workspace != WorkspaceKind::none) move_from_stage(stage, "workspace", root.get());
+  return root;
+}
+
+void enter_root(const LaunchSpec& spec, const Fd& root) {
+  check(fchdir(root.get()), "enter root");
   check(syscall(SYS_pivot_root, ".", "."), "pivot_root");
   if (is_applied(spec, "host_mounts")) check(umount2(".", MNT_DETACH), "detach host mounts");
   check(chdir("/"), "chdir /");

@@ -4,26 +4,22 @@
 
 namespace sandgate {
 
-// The detached mounts from which a sandbox's root file system is assembled.
-struct RootLayers {
-  Fd image;  // read-only, id-mapped
-  Fd disk;  // holds `upper` and `work`
-  Fd dev;  // of make_dev()
-  Fd workspace;  // empty: no /workspace
-};
+// The root of a sandbox is put together on a stage: a tmpfs in the caller's own mount namespace,
+// out of sight and detached with the host's mounts. All functions throw StepError.
 
-// The root of a sandbox being built in the caller's own mount namespace.
-struct NewRoot {
-  Fd root;  // overlay of image and disk
-  Fd empty;  // an empty directory that masks others
-};
+// Makes all mounts private, and the stage.
+Fd make_stage(const LaunchSpec& spec);
 
-// Makes all mounts private, then assembles the layers to one tree; consumes them. Symlinks of the
-// image are not followed: a mount point that is one throws StepError. mountinfo shows no host
-// paths.
-NewRoot assemble_root(const LaunchSpec& spec, RootLayers layers);
+// Attaches a detached mount to the new directory `name` of the stage. Those that make a root:
+// `image` (read-only, id-mapped), `dev` (of make_dev()), `proc`, `disk` (holds `upper` and `work`)
+// and maybe `workspace`.
+void place_on_stage(int stage, const char* name, const Fd& mount);
 
-// Makes `root` the root directory and detaches all mounts of the host. Throws StepError.
-void enter_root(const LaunchSpec& spec, const NewRoot& root);
+// Lays the disk over the image and moves the other mounts into that. Symlinks of the image are not
+// followed: a mount point that is one throws StepError. mountinfo shows no host paths.
+Fd assemble_root(const LaunchSpec& spec, int stage);
+
+// Makes `root` the root directory and detaches all mounts of the host.
+void enter_root(const LaunchSpec& spec, const Fd& root);
 
 }  // namespace sandgate

@@ -112,16 +112,6 @@ Fd workspace_layer(const LaunchSpec& spec) {
   return workspace;
 }
 
-// Id-mapped, so that the owners stored in the image file do not depend on the sandbox's id range.
-Fd disk_layer(int user_namespace) {
-  char word[8];
-  FdMessage received = receive_with_fds(kReportFd, word);
-  Fd disk = received.first_fd();
-  if (!disk) throw StepError("receive disk", received.size < 0 ? errno : ECHILD);
-  idmap_mount(disk.get(), user_namespace, 0);
-  return disk;
-}
-
 // Before the sandbox's user namespace exists, which therefore does not own it.
 void enter_network(const LaunchSpec& spec, Fd network) {
   if (makes_own_network(spec) || !is_applied(spec, "network")) return;
@@ -135,32 +125,30 @@ NewProcess start_waiting(const LaunchSpec& spec, void (*inside)(const LaunchSpec
   const std::vector<Fd> cgroups = receive_cgroups(spec);
   if (spec.cgroup_version == 1) enter_v1_cgroups(cgroups);
   NewProcess child = clone_into_namespaces(spec, cgroups);
-  if (child.pid == 0) {
-    inside(spec);
-    _exit(1);
-  }
-  send_report({LaunchReport::Kind::started, child.pid, "", 0}, child.pidfd.get());
-  return child;
+  if (child.pid != 0) return child;
+  inside(spec);
+  _exit(1);
 }
 
 // For an unprivileged node: no loop devices, device nodes or id-mapped mounts. The child mounts
 // everything itself with the privileges of its user namespace.
-void start_with_own_id(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
+NewProcess start_with_own_id(const LaunchSpec& spec, void (*inside)(const LaunchSpec&)) {
   if (spec.disk == DiskKind::loop) throw StepError("loop device", EPERM);
   check(fchdir(kImageFd), "enter image");
-  const NewProcess child = start_waiting(spec, inside);
+  NewProcess child = start_waiting(spec, inside);
   write_single_id_map(child.pid, geteuid(), getegid());
+  return child;
 }
 
-void start_with_range(const LaunchSpec& spec, Fd network, void (*inside)(const LaunchSpec&)) {
+NewProcess start_with_range(const LaunchSpec& spec, Fd network, void (*inside)(const LaunchSpec&)) {
   hand_over(make_dev(DevNodes::made), kDevMount);
   enter_network(spec, std::move(network));
-  const NewProcess child = start_waiting(spec, inside);
+  NewProcess child = start_waiting(spec, inside);
   write_id_maps(child.pid, spec.id_base);
   const Fd user_namespace = open_user_namespace(child.pid);
   hand_over(image_layer(user_namespace.get()), kImageMount);
   if (spec.workspace != WorkspaceKind::none) hand_over(workspace_layer(spec), kWorkspaceMount);
-  if (spec.disk == DiskKind::loop) hand_over(disk_layer(user_namespace.get()), kDiskMount);
+  return child;
 }
 
 }  // namespace
@@ -177,10 +165,9 @@ void start_jailed(const LaunchSpec& spec, Fd network, void (*inside)(const Launc
   Fd own = open_pidfd(getpid());
   check(own.get(), "own pidfd");
   hand_over(std::move(own), kLauncherFd);
-  if (spec.single_id)
-    start_with_own_id(spec, inside);
-  else
-    start_with_range(spec, std::move(network), inside);
+  const NewProcess child = spec.single_id ? start_with_own_id(spec, inside)
+                                          : start_with_range(spec, std::move(network), inside);
+  send_report({LaunchReport::Kind::started, child.pid, "", 0}, child.pidfd.get());
   check(write(go_write.get(), "x", 1), "go");
 }
 
