@@ -1,6 +1,8 @@
 #include "local/node/supervisor/deferred_cleanup.hpp"
 
 #include <pthread.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <utility>
@@ -12,11 +14,17 @@ namespace {
 
 constexpr size_t kThreads = 4;
 constexpr size_t kAtOnce = 2;  // unless overdue
+// Work that is overdue while requests come gives way to them, unless it piles up.
+constexpr int kNicer = 10;
+constexpr size_t kFew = 32;
 
 }  // namespace
 
 DeferredCleanup::DeferredCleanup(Times times)
-    : times_(times), pool_(kThreads), post_(background_runner(pool_)) {
+    : times_(times),
+      usual_nice_(getpriority(PRIO_PROCESS, 0)),
+      pool_(kThreads),
+      post_(background_runner(pool_)) {
   thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
   pthread_setname_np(thread_.native_handle(), "tidying");
 }
@@ -51,7 +59,9 @@ DeferredCleanup::Clock::time_point DeferredCleanup::next_start() const {
 
 void DeferredCleanup::start_oldest() {
   ++running_;
-  post_([this, work = std::move(waiting_.front().work)] {
+  const bool may_return = geteuid() == 0;
+  const int nice = usual_nice_ + (may_return && waiting_.size() <= kFew ? kNicer : 0);
+  post_([this, nice, work = std::move(waiting_.front().work)] {
     struct End {
       DeferredCleanup& self;
       ~End() {
@@ -60,6 +70,7 @@ void DeferredCleanup::start_oldest() {
         self.changed_.notify_one();
       }
     } end{*this};
+    setpriority(PRIO_PROCESS, 0, nice);  // of this thread, as Linux has it
     work();
   });
   waiting_.pop_front();

@@ -45,6 +45,7 @@ class DeferredCleanup {
   void start_oldest();
 
   const Times times_;
+  const int usual_nice_;
   mutable std::mutex mutex_;  // guards everything up to running_
   std::condition_variable_any changed_;
   std::deque<Waiting> waiting_;  // oldest first
