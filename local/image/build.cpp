@@ -95,7 +95,8 @@ void add_account(const std::string& tree, const ImageConfig& config) {
   std::string uid = std::to_string(config.uid), gid = std::to_string(config.gid);
   append_account(tree, "/etc/passwd", config.user,
                  config.user + ":x:" + uid + ":" + gid + "::" + config.home + ":/bin/bash");
-  append_account(tree, "/etc/group", config.user, config.user + ":x:" + gid + ":");
+  if (config.gid != 0)  // root's group has a name
+    append_account(tree, "/etc/group", config.user, config.user + ":x:" + gid + ":");
   const fs::path home = tree + config.home;
   make_directories(home);
   copy_skeleton(tree + "/etc/skel", home);

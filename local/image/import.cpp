@@ -8,6 +8,7 @@
 #include <optional>
 #include <regex>
 #include <sstream>
+#include <vector>
 
 #include "local/image/account_file.hpp"
 #include "local/image/build.hpp"
@@ -32,25 +33,33 @@ struct AccountLine {
   uint32_t uid = 0, gid = 0;
 };
 
-std::optional<AccountLine> account_of(const std::string& line) {
-  std::istringstream in(line);
-  std::string fields[7];
-  for (std::string& field : fields) std::getline(in, field, ':');
-  AccountLine account{fields[0], fields[5], 0, 0};
-  const auto number = [](const std::string& text, uint32_t& value) {
-    const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return wrong == std::errc() && end == text.data() + text.size() && value < 65536;
-  };
-  if (account.name.empty() || !number(fields[2], account.uid) || !number(fields[3], account.gid))
-    return std::nullopt;
-  return account;
+// Empty unless `text` is a number that a sandbox has an id for.
+std::optional<uint32_t> id_of(const std::string& text) {
+  uint32_t id = 0;
+  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), id);
+  if (wrong != std::errc() || end != text.data() + text.size() || id > 65535) return std::nullopt;
+  return id;
 }
 
-// The image's accounts; called inside its tree. None where the file is a FIFO, which would block.
-std::istringstream open_accounts() {
-  constexpr const char* kAccounts = "/etc/passwd";
+std::vector<std::string> fields_of(const std::string& line) {
+  std::istringstream in(line);
+  std::vector<std::string> fields(7);
+  for (std::string& field : fields) std::getline(in, field, ':');
+  return fields;
+}
+
+std::optional<AccountLine> account_of(const std::string& line) {
+  const std::vector<std::string> fields = fields_of(line);
+  const auto uid = id_of(fields[2]), gid = id_of(fields[3]);
+  if (fields[0].empty() || !uid || !gid) return std::nullopt;
+  return AccountLine{fields[0], fields[5], *uid, *gid};
+}
+
+// The image's accounts or groups; called inside its tree. None where the file is a FIFO, which
+// would block.
+std::istringstream open_accounts(const char* path = "/etc/passwd") {
   std::error_code absent;
-  return std::istringstream(fs::is_regular_file(kAccounts, absent) ? account_file(kAccounts) : "");
+  return std::istringstream(fs::is_regular_file(path, absent) ? account_file(path) : "");
 }
 
 // Finds an account by name or uid.
@@ -63,6 +72,19 @@ std::optional<AccountLine> find_account(const std::string& who) {
   return std::nullopt;
 }
 
+// The group of an account that the image lists nowhere: root's unless it names another, as with
+// container runtimes. Images for OpenShift let that group write where their programs have to.
+uint32_t find_group(const std::string& wanted) {
+  if (wanted.empty()) return 0;
+  if (const auto number = id_of(wanted)) return *number;
+  std::istringstream groups = open_accounts("/etc/group");
+  for (std::string line; std::getline(groups, line);) {
+    const std::vector<std::string> fields = fields_of(line);
+    if (const auto gid = id_of(fields[2]); gid && fields[0] == wanted) return *gid;
+  }
+  throw Error(ErrorCode::invalid, "the image has no such group as its default user's");
+}
+
 bool is_taken(const std::string& name) {
   std::istringstream accounts = open_accounts();
   for (std::string line; std::getline(accounts, line);)
@@ -71,23 +93,23 @@ bool is_taken(const std::string& name) {
 }
 
 // Programs run as the account of this name in /etc/passwd, so the name must not be taken.
-void make_account(uint32_t uid, ImageConfig& config) {
-  config.uid = config.gid = uid;
+void make_account(uint32_t uid, uint32_t gid, ImageConfig& config) {
+  config.uid = uid;
+  config.gid = gid;
   if (!is_taken(config.user)) return;
   config.user += std::to_string(uid);
   while (is_taken(config.user)) config.user += '_';
   config.home = "/home/" + config.user;
 }
 
-// Chooses the account for the image's user: "name", "uid" or either with ":group". Root is replaced
-// by `user`, which may be an account of the image. Called inside the image's tree.
+// Chooses the account for the image's user: "name", "uid" or either with ":group", which says
+// nothing of an account that the image lists. Root is replaced by `user`, which may be an account
+// of the image. Called inside the image's tree.
 void choose_account(const std::string& wanted, ImageConfig& config) {
   const std::string who = wanted.substr(0, wanted.find(':'));
-  uint32_t uid = 0;
-  const auto [end, wrong] = std::from_chars(who.data(), who.data() + who.size(), uid);
-  const bool is_number = !who.empty() && wrong == std::errc() && end == who.data() + who.size();
+  const auto uid = id_of(who);
   auto account = find_account(who);
-  const bool is_root = who.empty() || (account ? account->uid == 0 : is_number && uid == 0);
+  const bool is_root = who.empty() || (account ? account->uid == 0 : uid == 0u);
   if (is_root) account = find_account(config.user);
   if (account && account->uid != 0) {
     config.user = account->name;
@@ -96,9 +118,10 @@ void choose_account(const std::string& wanted, ImageConfig& config) {
     config.home = account->home.starts_with('/') ? account->home : "/";
     return;
   }
-  if (!is_root && (!is_number || uid > 65535))
-    throw Error(ErrorCode::invalid, "the image has no such account as its default user");
-  make_account(is_root ? config.uid : uid, config);
+  if (is_root) return make_account(config.uid, config.uid, config);
+  if (!uid) throw Error(ErrorCode::invalid, "the image has no such account as its default user");
+  const bool has_group = who.size() < wanted.size();
+  make_account(*uid, find_group(has_group ? wanted.substr(who.size() + 1) : ""), config);
 }
 
 // Makes a missing working directory, as container runtimes do.

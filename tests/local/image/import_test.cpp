@@ -13,54 +13,13 @@
 #include "local/image/import.hpp"
 #include "local/image/layer.hpp"
 #include "local/image/run_in_chroot.hpp"
-#include "tests/local/image/oci_builder.hpp"
+#include "tests/local/image/import_fixture.hpp"
 #include "tests/support/code_of.hpp"
-#include "tests/support/run.hpp"
 
 namespace sandgate::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-class ImportTest : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (geteuid() != 0) GTEST_SKIP() << "needs root: the root directory is changed to unpack";
-  }
-  std::string path(const std::string& name) const { return directory_.path() + "/" + name; }
-  ImageStore& store() { return store_; }
-
-  ImageInfo imported(const std::vector<std::string>& layers, const Json& config = Json::object()) {
-    const std::string layout = path("layout" + std::to_string(++layouts_));
-    write_layout(layout, layers, config);
-    return import_image(store_, "probe", layout, [](std::string_view) {});
-  }
-  // What the refusal says; empty when there was none.
-  std::string refusal(const std::vector<Member>& members) {
-    try {
-      imported({tar_of(members)});
-    } catch (const Error& error) {
-      return error.what();
-    }
-    return "";
-  }
-  std::string tree(const ImageInfo& image) const {
-    return path("store/trees/") + image.digest.substr(7);
-  }
-  static std::string text(const std::string& file) {
-    std::ifstream in(file);
-    return {std::istreambuf_iterator<char>(in), {}};
-  }
-  std::vector<std::string> collected(const std::set<std::string>& used = {}) {
-    return store_.collect([&] { return used; });
-  }
-  bool nothing_left() const { return fs::is_empty(path("store/drafts")); }
-
- private:
-  TempDirectory directory_;
-  ImageStore store_{directory_.path() + "/store"};
-  int layouts_ = 0;
-};
 
 TEST_F(ImportTest, LayersGoOverEachOther) {
   const std::string lower = tar_of({{"usr", Member::directory, "", 0755},
@@ -107,54 +66,6 @@ TEST_F(ImportTest, AWhiteoutIsForWhatWasThereBefore) {
   EXPECT_EQ(text(tree(imported({layer})) + "/one/in"), "1");
 }
 
-TEST_F(ImportTest, TheImagesOwnAccountIsTheDefault) {
-  const std::string layer = tar_of(
-      {{"etc/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:1234:99::/app:/bin/sh\n"}});
-  const ImageInfo named = imported({layer}, {{"User", "app"}});
-  EXPECT_EQ(named.config.user, "app");
-  EXPECT_EQ(named.config.uid, 1234u);
-  EXPECT_EQ(named.config.gid, 99u);
-  EXPECT_EQ(named.config.home, "/app");
-  EXPECT_EQ(imported({layer}, {{"User", "1234:99"}}).config.user, "app");
-  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).config.uid, 4000u);
-  EXPECT_EQ(imported({layer}, {{"User", "root"}}).config.uid, 1000u);
-  EXPECT_THROW(imported({layer}, {{"User", "nobody-knows"}}), Error);
-  EXPECT_THROW(imported({layer}, {{"User", "70000"}}), Error);
-}
-
-// Programs run as whom /etc/passwd says the name is, so the name has to be the account's own.
-TEST_F(ImportTest, AccountsAreNotWaitedFor) {
-  for (const Member& accounts :
-       std::vector<Member>{{"etc/passwd", Member::pipe}, {"etc/passwd", Member::symlink, "pipe"}}) {
-    const ImageInfo image =
-        imported({tar_of({{"etc/pipe", Member::pipe}, accounts})}, {{"User", "1234"}});
-    EXPECT_EQ(image.config.uid, 1234u);
-  }
-}
-
-TEST_F(ImportTest, ListsOfAccountsMayBeLinks) {
-  const std::string layer =
-      tar_of({{"store/passwd", Member::file, "root:x:0:0::/root:/bin/sh\napp:x:7:7::/:\n"},
-              {"store/group", Member::file, "root:x:0:\ndata:x:9:app\n"},
-              {"etc/passwd", Member::symlink, "../store/passwd"},
-              {"etc/group", Member::symlink, "/store/group"}});
-  const std::string root = tree(imported({layer}, {{"User", "1234"}}));
-  EXPECT_EQ(text(root + "/etc/passwd"),
-            "root:x:0:0::/root:/bin/sh\napp:x:7:7::/:\n"
-            "user:x:1234:1234::/home/user:/bin/bash\n");
-  EXPECT_EQ(text(root + "/etc/group"), "root:x:0:\ndata:x:9:app\nuser:x:1234:\n");
-  const std::string own = tree(imported({layer}, {{"User", "app"}}));
-  EXPECT_TRUE(fs::is_symlink(own + "/etc/passwd")) << "nothing is to be added";
-  EXPECT_THAT(text(own + "/etc/passwd"), testing::HasSubstr("root:x:0:0:"));
-}
-
-TEST_F(ImportTest, ListsOfAccountsAreShort) {
-  Member huge{.name = "etc/passwd", .content = std::string(2 << 20, 'x')};
-  EXPECT_THAT(refusal({huge}), testing::HasSubstr("passwd file is larger than 1 MiB"));
-  huge.name = "etc/group";
-  EXPECT_THAT(refusal({huge}), testing::HasSubstr("group file is larger than 1 MiB"));
-}
-
 TEST_F(ImportTest, ATreeMayNotTakeTheMachinesMemory) {
   const auto most = [this](size_t bytes) {
     return run_in_chroot(path(""), [bytes] {
@@ -164,40 +75,6 @@ TEST_F(ImportTest, ATreeMayNotTakeTheMachinesMemory) {
   };
   EXPECT_EQ(most(100 << 20), "taken");
   EXPECT_EQ(code_of([&] { most(size_t{2} << 30); }), ErrorCode::invalid);
-}
-
-TEST_F(ImportTest, ANumberWithoutANameGetsOneThatIsFree) {
-  const std::string layer = tar_of({{"etc/passwd", Member::file,
-                                     "root:x:0:0::/root:/bin/sh\nuser:x:1000:1000::/home/user:\n"
-                                     "user1234:x:77:77::/:\n"},
-                                    {"home/user/own", Member::file, "o", 0644, 1000, 1000}});
-  const ImageInfo image = imported({layer}, {{"User", "1234:1234"}, {"WorkingDir", "/srv/w"}});
-  EXPECT_EQ(image.config.uid, 1234u);
-  const std::string accounts = "\n" + text(tree(image) + "/etc/passwd");
-  EXPECT_NE(accounts.find("\n" + image.config.user + ":x:1234:1234:"), std::string::npos)
-      << accounts;
-  EXPECT_EQ(accounts.find("\n" + image.config.user + ":"),
-            accounts.rfind("\n" + image.config.user + ":"));
-  const auto owner = [&](const std::string& file) {
-    struct stat status {};
-    EXPECT_EQ(stat((tree(image) + file).c_str(), &status), 0) << file;
-    return status.st_uid;
-  };
-  EXPECT_EQ(owner("/srv/w"), 1234u);
-  EXPECT_EQ(owner(image.config.home), 1234u);
-  EXPECT_EQ(owner("/home/user/own"), 1000u) << "that is another's home";
-  EXPECT_EQ(imported({layer}, {{"User", "4000"}}).config.user, "user4000");
-}
-
-TEST_F(ImportTest, AnAccountUserOfTheImageKeepsItsNumbers) {
-  const std::string layer =
-      tar_of({{"etc/passwd", Member::file,
-               "root:x:0:0::/root:/bin/sh\nuser:x:1001:1002::/srv:/bin/sh\n"}});
-  const ImageInfo image = imported({layer}, {{"User", "root"}});
-  EXPECT_EQ(image.config.user, "user");
-  EXPECT_EQ(image.config.uid, 1001u);
-  EXPECT_EQ(image.config.gid, 1002u);
-  EXPECT_EQ(image.config.home, "/srv");
 }
 
 TEST_F(ImportTest, NothingLeavesTheTree) {

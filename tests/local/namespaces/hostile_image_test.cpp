@@ -61,6 +61,14 @@ class HostileImageTest : public ::testing::Test {
     fs::remove_all(draft);
     return info.name;
   }
+  static void have_image(const std::string& name, const std::vector<Member>& members,
+                         const nlohmann::json& config) {
+    ImageStore store(images());
+    const std::string draft = store.make_draft();
+    write_layout(draft + "/layout", {tar_of(members)}, config);
+    import_image(store, name, draft + "/layout", [](std::string_view) {});
+    fs::remove_all(draft);
+  }
   // What the sandbox of an image prints, or "refused".
   static std::string tried(const std::string& name, const std::string& line) {
     CreateSpec spec = node().spec();
@@ -206,17 +214,25 @@ TEST_F(HostileImageTest, SetUidAndOverlayMarksOfAnImageDoNothing) {
 }
 
 TEST_F(HostileImageTest, TheImageSaysHowItIsRun) {
-  ImageStore store(images());
-  const std::string draft = store.make_draft();
   std::vector<Member> members = busybox_layer();
   members[3].content += "app:x:1234:99::/app:/bin/sh\n";
   members.push_back({"app", Member::directory, "", 0755, 1234, 99});
-  write_layout(draft + "/layout", {tar_of(members)},
-               {{"User", "app"}, {"WorkingDir", "/srv/work"}, {"Env", {"COLOUR=blue"}}});
-  import_image(store, "polite", draft + "/layout", [](std::string_view) {});
-  fs::remove_all(draft);
+  have_image("polite", members,
+             {{"User", "app"}, {"WorkingDir", "/srv/work"}, {"Env", {"COLOUR=blue"}}});
   EXPECT_EQ(tried("polite", "id -u; id -g; pwd; echo $HOME; echo $COLOUR; touch here && ls"),
             "1234\n99\n/srv/work\n/app\nblue\nhere\n");
+}
+
+TEST_F(HostileImageTest, ANumberWithoutAnAccountMayWriteWhereRootsGroupMay) {
+  std::vector<Member> members = busybox_layer();
+  members.push_back({"srv/app", Member::directory, "", 0770});
+  members.push_back({"srv/roots", Member::directory, "", 0755});
+  const char* write =
+      "id -G; touch /srv/app/x && echo wrote; touch /srv/roots/x 2>/dev/null || echo not";
+  have_image("numbered", members, {{"User", "1234"}});
+  EXPECT_EQ(tried("numbered", write), "0\nwrote\nnot\n");
+  have_image("grouped", members, {{"User", "1234:77"}});
+  EXPECT_EQ(tried("grouped", "id -G; touch /srv/app/x 2>/dev/null || echo not"), "77\nnot\n");
 }
 
 }  // namespace
