@@ -55,6 +55,7 @@ void read_ahead(const LoopDevice& loop, int image_file) {
     const off_t data = lseek(image_file, at, SEEK_DATA);
     if (data < 0) return;
     at = lseek(image_file, data, SEEK_HOLE);
+    if (at < 0) return;
     const off_t bytes = std::min(at - data, left);
     readahead(loop.device.get(), data, static_cast<size_t>(bytes));
     left -= bytes;

@@ -6,7 +6,8 @@
 
 namespace sandgate {
 
-// The only descriptors a launcher starts with. It has the last two from its zygote, if there are.
+// The only descriptors a launcher starts with. It has the last two from its zygote, kNetworkFd only
+// if one waits.
 enum LaunchFd : int {
   kSpecFd = 3,  // memfd, LaunchSpec as JSON
   kReportFd = 4,  // seqpacket socket to the node
@@ -15,7 +16,7 @@ enum LaunchFd : int {
   kFilterCallsFd = 7,
   kFilterArgumentsFd = 8,
   kWorkspaceFd = 9,  // O_PATH directory of the host, or /dev/null when there is none
-  kParentNetnsFd = 10,  // of make_parent_netns()
+  kParentNetnsFd = 10,  // of make_parent_netns(), or the node's own
   kNetworkFd = 11,  // of make_network(), for this sandbox
 };
 

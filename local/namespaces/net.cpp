@@ -71,8 +71,7 @@ bool makes_own_network(const LaunchSpec& spec) {
 
 Fd make_network(const LaunchSpec& spec) {
   const Fd own = check_fd(open(kOwnNetns, O_RDONLY | O_CLOEXEC), "open own network");
-  if (fcntl(kParentNetnsFd, F_GETFD) >= 0)
-    check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
+  check(setns(kParentNetnsFd, CLONE_NEWNET), "enter parent netns");
   Fd made;
   try {
     check(unshare(CLONE_NEWNET), "network namespace");

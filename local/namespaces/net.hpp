@@ -20,7 +20,7 @@ bool makes_own_network(const LaunchSpec& spec);
 
 // Makes a network namespace with both, in which whoever is in it may use all ports, and which
 // belongs to the caller's user namespace, so that nobody in a sandbox has any right over it. It is
-// made from kParentNetnsFd if that is open. The calling process, which has one thread, stays in its
+// made from kParentNetnsFd. The calling process, which has one thread, stays in its
 // own. Throws StepError.
 Fd make_network(const LaunchSpec& spec);
 

@@ -22,7 +22,8 @@ Zygote::Zygote(int program, int parent_netns) {
   SpawnActions actions;
   for (int stream : {0, 1, 2}) actions.map_fd(null.get(), stream);
   actions.map_fd(theirs.get(), kZygoteControlFd);
-  if (parent_netns >= 0) actions.map_fd(parent_netns, kParentNetnsFd);
+  const Fd own = check_fd(open("/proc/self/ns/net", O_RDONLY | O_CLOEXEC), "open own network");
+  actions.map_fd(parent_netns >= 0 ? parent_netns : own.get(), kParentNetnsFd);
   pid_ = actions.spawn("/proc/self/fd/" + std::to_string(program), {kZygoteName}, {});
 }
 

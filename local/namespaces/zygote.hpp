@@ -13,7 +13,7 @@ namespace sandgate {
 class Zygote {
  public:
   // Starts `program`, an open executable. The networks of its sandboxes are made from
-  // `parent_netns`, unless that is negative. Throws StepError.
+  // `parent_netns`; if negative, from this process's own. Throws StepError.
   Zygote(int program, int parent_netns);
   Zygote(const Zygote&) = delete;
   Zygote& operator=(const Zygote&) = delete;
