@@ -1,6 +1,5 @@
 #include "gateway/core/database.hpp"
 
-#include <map>
 #include <thread>
 
 #include "gateway/core/conninfo.hpp"
@@ -48,36 +47,6 @@ bool is_away(const std::string& state) {
   for (const char* start : {"57", kNoResources, "58", "08", "25006", kNoLock})
     if (state.starts_with(start)) return true;
   return false;
-}
-
-// A server that takes no writes, or is out of something, says so to every call: of each state a
-// line when it is met, and one every 30 seconds.
-void tell_away(const pqxx::sql_error& failure) {
-  static std::mutex mutex;
-  static std::map<std::string, LastingTrouble> troubles;  // by SQLSTATE, of which there are dozens
-  std::optional<uint64_t> left_out;
-  {
-    const std::lock_guard lock(mutex);
-    left_out = troubles[failure.sqlstate()].met();
-  }
-  if (left_out)
-    log::warn(
-        "the database cannot do this now",
-        {{"reason", failure.what()}, {"sqlstate", failure.sqlstate()}, {"left_out", *left_out}});
-}
-
-[[noreturn]] void refuse(const pqxx::sql_error& failure) {
-  const std::string state = failure.sqlstate();
-  if (is_away(state)) {
-    tell_away(failure);
-    // Reconnecting may reach another server. A held lock is held for every connection.
-    if (state != kNoLock) connection_of_this_thread().reset();
-    if (state.starts_with(kNoResources))
-      throw unavailable("the database is out of disk space, memory or connections");
-    throw unavailable();
-  }
-  log::error("database query failed", {{"reason", failure.what()}, {"sqlstate", state}});
-  throw Error(ErrorCode::internal, "a database query failed");
 }
 
 std::string timeout(const char* kind, std::chrono::milliseconds patience) {
@@ -130,6 +99,33 @@ void Database::Pool::tell_shortage(const std::string& reason) {
     log::warn(
         "the database gives fewer connections than it should",
         {{"reason", reason}, {"for", kind}, {"has", connected.load()}, {"left_out", *left_out}});
+}
+
+void Database::Pool::tell_unable(const pqxx::sql_error& failure) {
+  std::optional<uint64_t> left_out;
+  {
+    const std::lock_guard lock(unable_mutex);
+    left_out = unable[failure.sqlstate()].met();
+  }
+  if (left_out)
+    log::warn("the database cannot do this now", {{"reason", failure.what()},
+                                                  {"sqlstate", failure.sqlstate()},
+                                                  {"for", kind},
+                                                  {"left_out", *left_out}});
+}
+
+void Database::Pool::refuse(const pqxx::sql_error& failure) {
+  const std::string state = failure.sqlstate();
+  if (is_away(state)) {
+    tell_unable(failure);
+    // Reconnecting may reach another server. A held lock is held for every connection.
+    if (state != kNoLock) connection_of_this_thread().reset();
+    if (state.starts_with(kNoResources))
+      throw unavailable("the database is out of disk space, memory or connections");
+    throw unavailable();
+  }
+  log::error("database query failed", {{"reason", failure.what()}, {"sqlstate", state}});
+  throw Error(ErrorCode::internal, "a database query failed");
 }
 
 void Database::Pool::tell_answer() {
@@ -327,7 +323,7 @@ void Database::transact(Pool& pool, const Job& job, const std::atomic<bool>& aba
     } catch (const pqxx::sql_error& failure) {
       record_answer();
       if (failure.sqlstate() == kDiskFull) disk_full_ = true;
-      refuse(failure);
+      pool.refuse(failure);
     } catch (const pqxx::failure& failure) {
       log::error("database query failed", {{"reason", failure.what()}});
       throw Error(ErrorCode::internal, "a database query failed");

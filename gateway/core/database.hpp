@@ -2,7 +2,9 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
 
 #include <pqxx/pqxx>
@@ -106,10 +108,17 @@ class Database {
     std::atomic<int64_t> refused_until_ns{0};  // steady clock; calls before it fail at once
     const char* const kind;  // in the log
     LastingTrouble unreachable, shortage;
+    std::mutex unable_mutex;
+    std::map<std::string, LastingTrouble> unable;  // by SQLSTATE, of which there are dozens
     void refuse_for_a_while();
     void tell_unreachable(const std::string& reason);
     void tell_shortage(const std::string& reason);  // other connections of this pool are open
+    // A server that takes no writes, or is out of something, says so to every call: of each state a
+    // line when it is met, and one every 30 seconds.
+    void tell_unable(const pqxx::sql_error& failure);
     void tell_answer();
+    // Translates a failed query for its caller.
+    [[noreturn]] void refuse(const pqxx::sql_error& failure);
   };
 
   template <class Transaction, class F>
