@@ -64,8 +64,7 @@ class Layer {
     take_bytes(archive_entry_size(entry), path);
     if (path == "/") return;
     const std::string name = path.filename();
-    // Symlinks cannot lead out, because the tree is the root directory.
-    make_directories(path.parent_path());
+    make_parents(path.parent_path());
     if (name.starts_with(kWhiteout)) return white_out(path.parent_path(), name);
     brought_.insert(path.native());
     if (!make(entry, path)) return;
@@ -79,6 +78,23 @@ class Layer {
   void take_bytes(int64_t length, const fs::path& path) {
     if (length < 0 || length > budget_.bytes) refuse(path, "is too large");
     budget_.bytes -= length;
+  }
+
+  // Symlinks cannot lead out, because the tree is the root directory. What an earlier layer has as
+  // a file gives way to what this one has below it, as in an overlay.
+  void make_parents(const fs::path& directory) {
+    std::error_code failed;
+    if (fs::is_directory(directory, failed)) return;
+    fs::path here;
+    for (const fs::path& part : directory) {
+      here /= part;
+      const auto kind = fs::symlink_status(here, failed);
+      if (!fs::exists(kind)) break;
+      if (fs::is_directory(kind) || fs::is_symlink(kind)) continue;
+      if (brought_.contains(here)) refuse(directory, "is a directory and something else");
+      fs::remove(here);
+    }
+    make_directories(directory);
   }
 
   // A whiteout removes files of earlier layers only, whatever the order of the members.

@@ -75,6 +75,28 @@ TEST_F(LayerTest, WhatEarlierLayersHaveIsHiddenInAnyOrder) {
     EXPECT_FALSE(fs::exists(fs::symlink_status(tree() + hidden))) << hidden;
 }
 
+// In any order, too; tools that write no entries for parents leave out the directory.
+TEST_F(LayerTest, FilesOfEarlierLayersGiveWayToDirectories) {
+  const std::vector<Member> files{{"opaque", Member::file, "o"},
+                                  {"parent", Member::file, "o"},
+                                  {"hider", Member::file, "o"},
+                                  {"etc/deep", Member::pipe},
+                                  {"kept", Member::file, "o"}};
+  apply(files);
+  apply({{"opaque/.wh..wh..opq", Member::file, ""},
+         {"opaque", Member::directory, "", 0700},
+         {"opaque/new", Member::file, "n"},
+         {"parent/new", Member::file, "n"},
+         {"hider/.wh.old", Member::file, ""},
+         {"etc/deep/er/new", Member::file, "n"}});
+  EXPECT_EQ(mode("/opaque"), 0700u);
+  EXPECT_EQ(mode("/parent"), 0755u);
+  for (const char* made : {"/opaque/new", "/parent/new", "/hider", "/etc/deep/er/new", "/kept"})
+    EXPECT_TRUE(fs::exists(tree() + made)) << made;
+  EXPECT_THROW(apply({{"kept", Member::file, "n"}, {"kept/new", Member::file, "n"}}), Error)
+      << "one layer cannot have both";
+}
+
 TEST_F(LayerTest, WhatWhiteoutsLookAtCounts) {
   const std::vector<Member> members{{"a", Member::file, ""},
                                     {".wh..wh..opq", Member::file, ""},
