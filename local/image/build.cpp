@@ -25,16 +25,6 @@ constexpr const char* kPackages =
     "bash,coreutils,findutils,grep,sed,gawk,tar,gzip,procps,less,python3,python3-pip,"
     "python3-venv,nodejs,git,curl,ca-certificates";
 
-// Replaces an existing file or symlink instead of writing through it.
-void put_file(const fs::path& path, const std::string& text) {
-  fs::remove(path);
-  std::ofstream out(path);
-  out << text << std::flush;
-  if (!out)
-    throw Error(ErrorCode::unavailable, path.string() + " cannot be written: is the disk full?");
-  chmod(path.c_str(), 0644);
-}
-
 // Follows links where they cannot lead out of the tree: some images have them instead of lists.
 std::string accounts_of(const std::string& tree, const std::string& name) {
   const fs::path path = tree + name;
@@ -149,6 +139,15 @@ std::string packages_of(const BuildRequest& request) {
 }
 
 }  // namespace
+
+void put_file(const fs::path& path, const std::string& text) {
+  fs::remove(path);
+  std::ofstream out(path);
+  out << text << std::flush;
+  if (!out)
+    throw Error(ErrorCode::unavailable, path.string() + " cannot be written: is the disk full?");
+  chmod(path.c_str(), 0644);
+}
 
 void prepare_tree(const std::string& tree, const ImageConfig& config) {
   for (const char* name : {"etc", "dev", "proc", "sys", "tmp", "home"}) {

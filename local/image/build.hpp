@@ -1,4 +1,5 @@
 #pragma once
+#include <filesystem>
 #include <functional>
 #include <string>
 
@@ -26,5 +27,8 @@ ImageInfo build_image(ImageStore& store, const BuildRequest& request,
 // file cannot be written. Follows symlinks: use it on a trusted tree only, or with "" inside
 // run_in_chroot().
 void prepare_tree(const std::string& tree, const ImageConfig& config);
+
+// Replaces an existing file or symlink instead of writing through it. Throws Error(unavailable).
+void put_file(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace sandgate

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <boost/algorithm/string/join.hpp>
 #include <charconv>
 #include <filesystem>
 #include <optional>
@@ -72,8 +73,9 @@ std::optional<AccountLine> find_account(const std::string& who) {
   return std::nullopt;
 }
 
-// The group of an account that the image lists nowhere: root's unless it names another, as with
-// container runtimes. Images for OpenShift let that group write where their programs have to.
+// The group behind an image's user. Without one, that of an account that the image lists nowhere:
+// root's, as with container runtimes. Images for OpenShift let that group write where their
+// programs have to.
 uint32_t find_group(const std::string& wanted) {
   if (wanted.empty()) return 0;
   if (const auto number = id_of(wanted)) return *number;
@@ -102,26 +104,49 @@ void make_account(uint32_t uid, uint32_t gid, ImageConfig& config) {
   config.home = "/home/" + config.user;
 }
 
-// Chooses the account for the image's user: "name", "uid" or either with ":group", which says
-// nothing of an account that the image lists. Root is replaced by `user`, which may be an account
-// of the image. Called inside the image's tree.
+// Programs run with the group that /etc/passwd says, so that is changed there.
+void change_group(const AccountLine& account, uint32_t gid) {
+  if (account.gid == gid) return;
+  std::istringstream accounts = open_accounts();
+  std::string text;
+  bool changed = false;
+  for (std::string line; std::getline(accounts, line); text += line + "\n") {
+    const auto found = changed ? std::nullopt : account_of(line);
+    if (!found || found->name != account.name || found->uid != account.uid) continue;
+    changed = true;
+    std::vector<std::string> fields = fields_of(line);
+    fields[3] = std::to_string(gid);
+    line = boost::algorithm::join(fields, ":");
+  }
+  put_file("/etc/passwd", text);
+}
+
+void take_account(const AccountLine& account, ImageConfig& config) {
+  config.user = account.name;
+  config.uid = account.uid;
+  config.gid = account.gid;
+  config.home = account.home.starts_with('/') ? account.home : "/";
+}
+
+// Chooses the account for the image's user: "name", "uid" or either with ":group". Root is replaced
+// by `user`, which may be an account of the image and keeps its group. Called inside the image's
+// tree.
 void choose_account(const std::string& wanted, ImageConfig& config) {
   const std::string who = wanted.substr(0, wanted.find(':'));
+  const std::string group = who.size() < wanted.size() ? wanted.substr(who.size() + 1) : "";
   const auto uid = id_of(who);
   auto account = find_account(who);
   const bool is_root = who.empty() || (account ? account->uid == 0 : uid == 0u);
   if (is_root) account = find_account(config.user);
   if (account && account->uid != 0) {
-    config.user = account->name;
-    config.uid = account->uid;
-    config.gid = account->gid;
-    config.home = account->home.starts_with('/') ? account->home : "/";
-    return;
+    take_account(*account, config);
+    if (is_root || group.empty()) return;
+    config.gid = find_group(group);
+    return change_group(*account, config.gid);
   }
   if (is_root) return make_account(config.uid, config.uid, config);
   if (!uid) throw Error(ErrorCode::invalid, "the image has no such account as its default user");
-  const bool has_group = who.size() < wanted.size();
-  make_account(*uid, find_group(has_group ? wanted.substr(who.size() + 1) : ""), config);
+  make_account(*uid, find_group(group), config);
 }
 
 // Makes a missing working directory, as container runtimes do.

@@ -98,6 +98,32 @@ TEST_F(ImportAccountsTest, ANumberWithoutAnAccountIsInRootsGroupUnlessItNamesAno
   EXPECT_THROW(group("1234:70000"), Error);
 }
 
+// Programs run with the group that /etc/passwd has for the account.
+TEST_F(ImportAccountsTest, AnAccountHasTheGroupThatIsNamedBehindIt) {
+  const std::string others = "root:x:0:0::/root:/bin/sh\napp:x:77:77:other\nuser:x:5:6::/:\n";
+  const std::string layer = tar_of(
+      {{"etc/passwd", Member::file, others + "app:x:1234:99:An App:/app:/bin/sh\nlast:x:8:8::/:"},
+       {"etc/group", Member::file, "root:x:0:\ndata:x:9:app\n"}});
+  const auto group = [&](const char* user) {
+    const ImageInfo image = imported({layer}, {{"User", user}});
+    EXPECT_EQ(text(tree(image) + "/etc/passwd"),
+              others + "app:x:1234:" + std::to_string(image.config.gid) +
+                  ":An App:/app:/bin/sh\nlast:x:8:8::/:" + (image.config.gid == 99 ? "" : "\n"))
+        << user;
+    EXPECT_EQ(text(tree(image) + "/etc/group"), "root:x:0:\ndata:x:9:app\n") << user;
+    return image.config.gid;
+  };
+  EXPECT_EQ(group("1234"), 99u);
+  EXPECT_EQ(group("1234:"), 99u);
+  EXPECT_EQ(group("1234:data"), 9u);
+  EXPECT_EQ(group("1234:555"), 555u);
+  EXPECT_EQ(group("1234:0"), 0u);
+  EXPECT_EQ(imported({layer}, {{"User", "last:data"}}).config.gid, 9u);
+  EXPECT_EQ(imported({layer}, {{"User", "root:data"}}).config.gid, 6u) << "root is no default";
+  EXPECT_THROW(group("1234:nobody-knows"), Error);
+  EXPECT_THROW(group("1234:70000"), Error);
+}
+
 TEST_F(ImportAccountsTest, AnAccountUserOfTheImageKeepsItsNumbers) {
   const std::string layer =
       tar_of({{"etc/passwd", Member::file,
