@@ -28,12 +28,12 @@ void write_whole(const std::string& path, const std::string& text, const char* s
 // The last id of a range, which no account uses.
 constexpr uint32_t kIdOfNobody = kIdRange - 1;
 
-// Maps `count` ids from `first` on to the same offsets from `base`.
-void write_map(pid_t pid, const char* map, uint32_t first, uint32_t base, uint32_t count) {
-  write_whole(proc_path(pid, map),
-              std::to_string(first) + " " + std::to_string(base + first) + " " +
-                  std::to_string(count) + "\n",
-              map);
+// Maps `count` ids from `first` on to those from `outside` on.
+void write_map(pid_t pid, const char* map, uint32_t first, uint32_t outside, uint32_t count) {
+  write_whole(
+      proc_path(pid, map),
+      std::to_string(first) + " " + std::to_string(outside) + " " + std::to_string(count) + "\n",
+      map);
 }
 
 // The kernel accepts no empty map, so an unused id stands in for 0.
@@ -67,10 +67,12 @@ void write_id_maps(pid_t pid, uint32_t base) {
   write_map(pid, "gid_map", 0, base, kIdRange);
 }
 
+uint32_t host_group(uint32_t uid, uint32_t gid) { return gid == 0 ? never_root(uid) : gid; }
+
 Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid) {
   const Placeholder placeholder;
-  write_map(placeholder.pid(), "uid_map", never_root(uid), base, 1);
-  write_map(placeholder.pid(), "gid_map", never_root(gid), base, 1);
+  write_map(placeholder.pid(), "uid_map", never_root(uid), base + never_root(uid), 1);
+  write_map(placeholder.pid(), "gid_map", host_group(uid, gid), base + gid, 1);
   return open_user_namespace(placeholder.pid());
 }
 

@@ -22,9 +22,14 @@ void write_single_id_map(pid_t pid, uid_t uid, gid_t gid);
 // Opens the user namespace of a process, for idmap_mount().
 Fd open_user_namespace(pid_t pid);
 
-// Returns a user namespace without processes, for id-mapped mounts. It maps only this uid and gid,
-// as write_id_maps() does, and never id 0. Through such a mount, host files of other accounts have
-// no owner inside, and files made inside get no other owner.
+// The host's group that an account's group is in a workspace: the one of that number, but never
+// root's; for that, the one with the account's number.
+uint32_t host_group(uint32_t uid, uint32_t gid);
+
+// Returns a user namespace without processes, for id-mapped mounts. It maps only this uid, as
+// write_id_maps() does, and this gid, to host_group(); never an id 0 of the host. Through such a
+// mount, host files of other accounts have no owner inside, and files made inside get no other
+// owner.
 Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid);
 
 // Makes the caller uid and gid 0 of its user namespace, without supplementary groups. With

@@ -6,6 +6,7 @@
 #include "gateway/core/log.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
 
 namespace sandgate {
 namespace {
@@ -41,14 +42,15 @@ Fd open_workspace(const SandboxRequest& request, const ImageConfig& config,
                   const std::vector<std::string>& allowed) {
   if (request.workspace.empty()) return Fd();
   Fd workspace = find_workspace(request.workspace, allowed);
+  const uint32_t group = host_group(config.uid, config.gid);
   struct stat status {};
   if (request.workspace_writable && fstat(workspace.get(), &status) == 0 &&
-      (status.st_uid != config.uid || status.st_gid != config.gid))
+      (status.st_uid != config.uid || status.st_gid != group))
     log::warn("nobody inside can write at the top of the workspace: its owner is not the image's",
               {{"sandbox", request.id},
                {"workspace", request.workspace},
                {"owner", std::to_string(status.st_uid) + ":" + std::to_string(status.st_gid)},
-               {"wanted", std::to_string(config.uid) + ":" + std::to_string(config.gid)}});
+               {"wanted", std::to_string(config.uid) + ":" + std::to_string(group)}});
   return workspace;
 }
 

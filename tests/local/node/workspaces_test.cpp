@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "local/image/import.hpp"
+#include "tests/local/image/oci_builder.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 
 namespace sandgate::test {
@@ -104,6 +106,29 @@ TEST_F(WorkspacesTest, NoProgramOfAnotherAccountIsLeftBehind) {
     EXPECT_FALSE(std::filesystem::exists(allowed_ + "/project/" + name)) << name;
   const std::string regroup = "chgrp 42 /workspace/own 2> /dev/null || echo refused";
   EXPECT_EQ(node_->shell(id, regroup, "root").out, "refused\n");
+}
+
+// That of an account which an image names by its number only.
+TEST_F(WorkspacesTest, RootsGroupIsAnotherOutside) {
+  if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
+  std::filesystem::remove(node_->data_dir() + "/images");
+  ImageStore store(node_->data_dir() + "/images");
+  const std::string layout = directory_.path() + "/layout";
+  write_layout(layout, {tar_of(busybox_layer())}, {{"User", "1234"}});
+  CreateSpec spec = showing(allowed_ + "/project", true);
+  spec.image = import_image(store, "numeric", layout, [](std::string_view) {}).name;
+  ASSERT_EQ(::chown((allowed_ + "/project").c_str(), 1234, 1234), 0);
+  const std::string id = node_->create(spec);
+  const auto sh = [&](const std::string& line) {
+    return node_->exec(id, Command{.argv = {"/bin/sh", "-c", line}}).out;
+  };
+  EXPECT_EQ(sh("id -g; stat -c %g /workspace"), "0\n0\n");
+  EXPECT_EQ(sh("echo new > /workspace/new && chmod 2755 /workspace/new && cat /workspace/new"),
+            "new\n");
+  struct stat status {};
+  ASSERT_EQ(stat((allowed_ + "/project/new").c_str(), &status), 0);
+  EXPECT_EQ(status.st_uid, 1234u);
+  EXPECT_EQ(status.st_gid, 1234u) << "a set-group-id program of root's would be left";
 }
 
 TEST_F(WorkspacesTest, OnlyWhatIsAllowedIsShown) {
