@@ -23,6 +23,7 @@ struct AgentSettings {
   Account account;  // its ids are a fallback: an entry of this name in /etc/passwd overrides them
   std::map<std::string, std::string> env;  // the sandbox's; commands may override each variable
   std::string workdir;  // of commands that name no directory; empty: the account's home
+  uint32_t observers = 0;  // the group that sees all processes in /proc, for root alone; 0: root's
   bool allow_root = false;
   bool single_id = false;  // only uid 0 is mapped: workloads run as it, without capabilities
   bool awaits_owner = false;  // one "configure" request may still set env and allow_root

@@ -104,7 +104,7 @@ Fd enter_jail(const LaunchSpec& spec) {
   wait_for_go();
   // Rooted at its creator's group, so it is created after the group is entered.
   if (is_applied(spec, "cgroup_names")) check(unshare(CLONE_NEWCGROUP), "cgroup namespace");
-  become_inner_root(spec.single_id);
+  become_inner_root(spec.single_id, observers_of(spec));
   if (spec.single_id && is_applied(spec, "limits")) leave_others_their_share();
   build_root(spec);
   if (is_applied(spec, "limits")) apply_rlimits(spec.disk_bytes);

@@ -11,6 +11,7 @@
 #include "local/agent/agent.hpp"
 #include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/jail.hpp"
+#include "local/namespaces/proc.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/zygote_process.hpp"
 
@@ -47,6 +48,7 @@ void run_inside(const LaunchSpec& spec) {
     settings.account = {spec.user, spec.uid, spec.gid, spec.home};
     settings.env = spec.env;
     settings.workdir = spec.workdir;
+    settings.observers = observers_of(spec);
     settings.single_id = spec.single_id;
     settings.allow_root = spec.allow_root;
     settings.awaits_owner = spec.awaits_owner;

@@ -7,11 +7,13 @@
 
 #include <cerrno>
 #include <span>
+#include <string>
 
 #include "local/namespaces/isolation_measure.hpp"
 #include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/root.hpp"
 #include "local/namespaces/step_error.hpp"
+#include "local/namespaces/user_ns.hpp"
 
 namespace sandgate {
 namespace {
@@ -72,10 +74,14 @@ void make_read_only(int proc, const char* name) {
 
 }  // namespace
 
+uint32_t observers_of(const LaunchSpec& spec) {
+  return spec.gid == 0 && !spec.single_id ? kIdOfNobody : 0;
+}
+
 void mount_proc(const LaunchSpec& spec, int stage) {
   NewFilesystem procfs("proc");
   procfs.set("hidepid", is_applied(spec, "hidepid") ? "2" : "0");
-  procfs.set("gid", "0");
+  procfs.set("gid", std::to_string(observers_of(spec)).c_str());
   Fd proc = procfs.mount(MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | MOUNT_ATTR_NOEXEC);
   struct statfs kind {};
   check(fstatfs(proc.get(), &kind), "statfs /proc");

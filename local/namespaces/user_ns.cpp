@@ -25,9 +25,6 @@ void write_whole(const std::string& path, const std::string& text, const char* s
   check(write(fd.get(), text.data(), text.size()), step);
 }
 
-// The last id of a range, which no account uses.
-constexpr uint32_t kIdOfNobody = kIdRange - 1;
-
 // Maps `count` ids from `first` on to those from `outside` on.
 void write_map(pid_t pid, const char* map, uint32_t first, uint32_t outside, uint32_t count) {
   write_whole(
@@ -87,8 +84,8 @@ Fd open_user_namespace(pid_t pid) {
                   "open user namespace");
 }
 
-void become_inner_root(bool single_id) {
-  if (!single_id) check(setgroups(0, nullptr), "setgroups");
+void become_inner_root(bool single_id, uint32_t observers) {
+  if (!single_id) check(setgroups(observers != 0, &observers), "setgroups");
   check(setresgid(0, 0, 0), "setresgid");
   check(setresuid(0, 0, 0), "setresuid");
 }

@@ -11,6 +11,9 @@ namespace sandgate {
 // live sandbox has. The functions below throw StepError.
 inline constexpr uint32_t kIdRange = 65536;
 
+// The last id of a range, which no account uses.
+inline constexpr uint32_t kIdOfNobody = kIdRange - 1;
+
 // Writes the id maps of a process in a new user namespace; called from outside, as root. setgroups
 // stays allowed, as it can only name groups of the mapped range.
 void write_id_maps(pid_t pid, uint32_t base);
@@ -32,8 +35,9 @@ uint32_t host_group(uint32_t uid, uint32_t gid);
 // owner.
 Fd user_namespace_of_account(uint32_t base, uint32_t uid, uint32_t gid);
 
-// Makes the caller uid and gid 0 of its user namespace, without supplementary groups. With
-// `single_id` the groups of the host account stay; only files of the host could honour them.
-void become_inner_root(bool single_id);
+// Makes the caller uid and gid 0 of its user namespace, with the supplementary group `observers`
+// unless that is 0. With `single_id` the groups of the host account stay; only files of the host
+// could honour them.
+void become_inner_root(bool single_id, uint32_t observers);
 
 }  // namespace sandgate

@@ -65,17 +65,20 @@ std::optional<Identity> find_account(const std::string& name) {
   return std::nullopt;
 }
 
-// Leaves out gid 0 where root is not allowed: a program inside may edit /etc/group, and this is the
-// one group that would give it more rights.
-std::vector<uint32_t> groups_of(const Identity& identity, bool allow_root) {
+// Leaves out gid 0 where root is not allowed: a program inside may edit /etc/group, and this group
+// would give it more rights. So would the observers.
+std::vector<uint32_t> groups_of(const Identity& identity, const AgentSettings& settings) {
   std::vector<uint32_t> groups{identity.gid};
+  const uint32_t observers = settings.observers;
+  if (observers != 0 && identity.root()) groups.push_back(observers);
   const std::string text = read_small_file("/etc/group", kMaxAccountFile);
   for (std::string_view rest = text; !rest.empty() && groups.size() < kMaxGroups;) {
     std::string_view line = next_part(rest, '\n');
     next_part(line, ':');
     next_part(line, ':');
     const auto gid = number(next_part(line, ':'));
-    if (!gid || *gid == identity.gid || (*gid == 0 && !allow_root)) continue;
+    if (!gid || *gid == identity.gid || (*gid == 0 && !settings.allow_root)) continue;
+    if (observers != 0 && *gid == observers) continue;
     while (!line.empty())
       if (next_part(line, ',') == identity.name) groups.push_back(*gid);
   }
@@ -148,7 +151,7 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
   const bool roots_group = found->gid == 0 && fallback.gid != 0;
   if ((found->root() || roots_group) && !settings.allow_root)
     throw Error(ErrorCode::forbidden, "the profile does not allow root");
-  found->groups = groups_of(*found, settings.allow_root);
+  found->groups = groups_of(*found, settings);
   return *found;
 }
 

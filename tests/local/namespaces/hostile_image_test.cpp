@@ -223,6 +223,32 @@ TEST_F(HostileImageTest, TheImageSaysHowItIsRun) {
             "1234\n99\n/srv/work\n/app\nblue\nhere\n");
 }
 
+// Although it has root's group. The agent, which looks for all of a command's programs, and root
+// do.
+TEST_F(HostileImageTest, ANumberWithoutAnAccountSeesNoProgramsOfOthers) {
+  have_image("numbered", busybox_layer(), {{"User", "1234"}});
+  CreateSpec spec = node().spec();
+  spec.image = "numbered";
+  spec.allow_root = true;
+  const std::string id = node().create(spec);
+  const auto sh = [&](const std::string& user, const std::string& line) {
+    Command command{.argv = {"/bin/sh", "-c", line}, .user = user};
+    command.timeout = std::chrono::seconds(5);
+    return node().exec(id, command).out;
+  };
+  // The brackets keep them from finding themselves.
+  const auto programs = [](const std::string& pattern) {
+    return "grep -lw '" + pattern + "' /proc/[0-9]*/cmdline 2>/dev/null | wc -l";
+  };
+  const std::string look = "ls -d /proc/1 2>/dev/null; " + programs("1717[1]");
+  EXPECT_EQ(sh("root", "id -G; sleep 17171 >/dev/null 2>&1 &"), "0 65535\n");
+  EXPECT_EQ(sh("", "id -G; " + look), "0\n0\n");
+  EXPECT_EQ(sh("root", look), "/proc/1\n1\n");
+  EXPECT_EQ(sh("", "(sleep 27272 &); sleep 27272"), "") << "ended after five seconds";
+  EXPECT_EQ(sh("root", programs("2727[2]")), "0\n");
+  run(node().provider().kill(id));
+}
+
 TEST_F(HostileImageTest, ANumberWithoutAnAccountMayWriteWhereRootsGroupMay) {
   std::vector<Member> members = busybox_layer();
   members.push_back({"srv/app", Member::directory, "", 0770});
