@@ -21,6 +21,7 @@ namespace {
 
 constexpr size_t kMaxAccountFile = 1024 * 1024;
 constexpr size_t kMaxGroups = 64;
+constexpr uint32_t kMaxGid = 65535;  // a sandbox has no others, and no files of them
 
 constexpr uint64_t bit(int capability) { return uint64_t{1} << capability; }
 
@@ -78,7 +79,7 @@ std::vector<uint32_t> groups_of(const Identity& identity, const AgentSettings& s
     next_part(line, ':');
     const auto gid = number(next_part(line, ':'));
     if (!gid || *gid == identity.gid || (*gid == 0 && !settings.allow_root)) continue;
-    if (observers != 0 && *gid == observers) continue;
+    if (*gid > kMaxGid || (observers != 0 && *gid == observers)) continue;
     while (!line.empty())
       if (next_part(line, ',') == identity.name) groups.push_back(*gid);
   }

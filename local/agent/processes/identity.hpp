@@ -20,7 +20,7 @@ struct Identity {
 // name is the default account. Throws Error: invalid at /user for an unknown account; forbidden for
 // uid 0, or for gid 0 unless it is the default account's, where root is not allowed; unsupported
 // for any other account when only one id is mapped. Where root is not allowed, gid 0 is left out of
-// the supplementary groups.
+// the supplementary groups; so are those beyond 65535.
 Identity find_identity(const std::string& name, const AgentSettings& settings);
 
 // The capability bounding set of this process, as a bit mask.

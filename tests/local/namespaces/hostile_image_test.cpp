@@ -204,6 +204,14 @@ TEST_F(HostileImageTest, RootsGroupNeedsAPermission) {
   EXPECT_EQ(tried(made("user:x:1000:0::/:/bin/sh\n", "root:x:0:\n"), "id -G"), "refused");
 }
 
+// Of large numbers, as directories of an organisation give them. No file of an image is theirs.
+TEST_F(HostileImageTest, GroupsThatNoSandboxHasAreLeftOut) {
+  const std::string made = image([](const fs::path& tree) {
+    std::ofstream(tree / "etc/group") << "staff:x:200000:user\nmore:x:7:user\n";
+  });
+  EXPECT_EQ(tried(made, "id -G"), "1000 7\n");
+}
+
 TEST_F(HostileImageTest, SetUidAndOverlayMarksOfAnImageDoNothing) {
   const std::string made = image([&](const fs::path& tree) {
     fs::copy_file(tree / "bin/busybox", tree / "bin/busybox-suid");
