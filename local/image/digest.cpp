@@ -12,9 +12,11 @@
 namespace sandgate {
 namespace {
 
-void add_content(Sha256& digest, const std::string& path) {
+constexpr size_t kBuffer = 1 << 18;
+
+// `buffer` is one for all files: to make and clear it takes longer than to read most of them.
+void add_content(Sha256& digest, const std::string& path, std::vector<char>& buffer) {
   Fd file = check_fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW), "read image file");
-  std::vector<char> buffer(1 << 18);
   for (;;) {
     ssize_t got = check(read(file.get(), buffer.data(), buffer.size()), "read image file");
     if (got == 0) return;
@@ -23,7 +25,8 @@ void add_content(Sha256& digest, const std::string& path) {
 }
 
 // Every field is terminated, so that different trees never give the same bytes.
-int64_t add_entry(Sha256& digest, const std::string& root, const std::string& path) {
+int64_t add_entry(Sha256& digest, const std::string& root, const std::string& path,
+                  std::vector<char>& buffer) {
   std::string full = root + "/" + path;
   struct stat status {};
   check(lstat(full.c_str(), &status), "stat image file");
@@ -33,7 +36,7 @@ int64_t add_entry(Sha256& digest, const std::string& root, const std::string& pa
   digest.add({"\0", 1});
   digest.add(std::to_string(status.st_mode) + " " + std::to_string(status.st_uid) + " " +
              std::to_string(status.st_gid) + " " + std::to_string(content) + "\n");
-  if (S_ISREG(status.st_mode)) add_content(digest, full);
+  if (S_ISREG(status.st_mode)) add_content(digest, full, buffer);
   if (S_ISLNK(status.st_mode)) digest.add(std::filesystem::read_symlink(full).string());
   return S_ISREG(status.st_mode) ? status.st_size : 0;
 }
@@ -49,8 +52,9 @@ TreeDigest digest_tree(const std::string& root) {
   std::sort(paths.begin(), paths.end());
   Sha256 digest;
   TreeDigest result;
+  std::vector<char> buffer(kBuffer);
   for (const std::string& path : paths) {
-    result.size_bytes += add_entry(digest, root, path);
+    result.size_bytes += add_entry(digest, root, path, buffer);
   }
   result.digest = "sha256:" + digest.hex();
   return result;
