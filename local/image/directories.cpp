@@ -9,7 +9,8 @@ namespace fs = std::filesystem;
 
 constexpr int kMaxLinks = 40;  // the kernel's limit
 
-void make(const fs::path& path, int links) {
+int make(const fs::path& path, int links) {
+  int made = 0;
   fs::path here;
   for (const fs::path& part : path) {
     here /= part;
@@ -20,14 +21,16 @@ void make(const fs::path& path, int links) {
                                    std::make_error_code(std::errc::filename_too_long));
       }
       fs::create_directory(here);
+      ++made;
       continue;
     }
     if (links == kMaxLinks) {
       throw fs::filesystem_error("too many links", path,
                                  std::make_error_code(std::errc::too_many_symbolic_link_levels));
     }
-    make((here.parent_path() / fs::read_symlink(here)).lexically_normal(), ++links);
+    made += make((here.parent_path() / fs::read_symlink(here)).lexically_normal(), ++links);
   }
+  return made;
 }
 
 }  // namespace
@@ -37,6 +40,6 @@ bool is_too_deep(const fs::path& path) {
   return std::distance(parent.begin(), parent.end()) > kMaxDepth;
 }
 
-void make_directories(const fs::path& path) { make(path, 0); }
+int make_directories(const fs::path& path) { return make(path, 0); }
 
 }  // namespace sandgate

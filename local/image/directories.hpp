@@ -11,7 +11,7 @@ bool is_too_deep(const std::filesystem::path& path);
 
 // Makes a directory and its parents, including missing targets of symlinks on the way, as container
 // runtimes do. Call it inside a tree's own root (see run_in_chroot()), which confines the symlinks.
-// Throws std::filesystem::filesystem_error, also beyond kMaxDepth.
-void make_directories(const std::filesystem::path& path);
+// Returns how many it made. Throws std::filesystem::filesystem_error, also beyond kMaxDepth.
+int make_directories(const std::filesystem::path& path);
 
 }  // namespace sandgate

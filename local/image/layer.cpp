@@ -94,7 +94,9 @@ class Layer {
       if (brought_.contains(here)) refuse(directory, "is a directory and something else");
       fs::remove(here);
     }
-    make_directories(directory);
+    // They may be many: each entry can be below 256 of its own.
+    budget_.entries -= make_directories(directory);
+    if (budget_.entries < 0) refuse(directory, "is one too many");
   }
 
   // A whiteout removes files of earlier layers only, whatever the order of the members.

@@ -6,7 +6,8 @@ namespace sandgate {
 // The remaining limits on an image's unpacked size; each layer is subtracted from them.
 struct UnpackBudget {
   int64_t bytes = int64_t{32} << 30;  // of all members; a hard link counts its file again
-  int64_t entries = 1'000'000;  // what a whiteout looks at and keeps counts again
+  // Directories without an entry count, too, and what a whiteout looks at and keeps once more.
+  int64_t entries = 1'000'000;
   int64_t names = 256 << 20;  // bytes of all their paths, which are kept in memory
   // What comes out of the layers' files, headers and what is read over included.
   int64_t stream = int64_t{36} << 30;

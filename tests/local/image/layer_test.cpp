@@ -105,6 +105,19 @@ TEST_F(LayerTest, WhatWhiteoutsLookAtCounts) {
   EXPECT_NO_THROW(apply(members, 5));
 }
 
+// An archive of a megabyte could else make a hundred million of them.
+TEST_F(LayerTest, DirectoriesWithoutAnEntryCount) {
+  const std::vector<Member> members{{"a/b/c/file", Member::file, ""},
+                                    {"link", Member::symlink, "d/e"},
+                                    {"link/f/.wh.none", Member::file, ""},
+                                    {"a/b/file", Member::file, ""}};
+  EXPECT_THROW(apply(members, 9), Error);
+  fs::remove_all(tree());
+  fs::create_directory(tree());
+  EXPECT_NO_THROW(apply(members, 10)) << "four entries, and six directories";
+  EXPECT_NO_THROW(apply(members, 4)) << "which are there now";
+}
+
 TEST_F(LayerTest, OrdinaryAccountsMayReadAndRemoveWhatTheyUnpack) {
   const std::vector<Member> members{{"closed", Member::directory, "", 0555},
                                     {"closed/shadow", Member::file, "s", 0},
