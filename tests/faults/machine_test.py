@@ -162,6 +162,19 @@ def test_root_of_a_container_without_privileges_is_told_what_it_lacks():
     assert doctor.returncode == 1 and "this machine cannot run sandboxes yet" in doctor.stdout, doctor.stdout
 
 
+def test_each_right_that_the_node_needs_is_named():
+    """Else it ends on a step that tells an operator nothing."""
+    server = Server()
+    try:
+        for right in ("chown", "fowner", "kill", "setgid", "setuid", "sys_ptrace", "mknod", "sys_admin", "net_admin",
+                      "setpcap"):
+            doctor = subprocess.run(["setpriv", f"--bounding-set=-{right}", server.binary, "doctor"],
+                                    capture_output=True, text=True)
+            assert f"this root lacks CAP_{right.upper()}" in doctor.stdout and doctor.returncode == 1, doctor.stdout
+    finally:
+        server.close()
+
+
 def test_without_control_groups_limits_are_not_promised():
     server = Server()
     try:

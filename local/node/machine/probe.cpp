@@ -30,9 +30,11 @@ namespace {
 
 // What a node of root does to make, watch and end sandboxes.
 constexpr std::pair<int, const char*> kRights[] = {
-    {CAP_CHOWN, "CAP_CHOWN"},   {CAP_FOWNER, "CAP_FOWNER"},      {CAP_KILL, "CAP_KILL"},
-    {CAP_SETGID, "CAP_SETGID"}, {CAP_SETUID, "CAP_SETUID"},      {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
-    {CAP_MKNOD, "CAP_MKNOD"},   {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"}};
+    {CAP_CHOWN, "CAP_CHOWN"},         {CAP_FOWNER, "CAP_FOWNER"},
+    {CAP_KILL, "CAP_KILL"},           {CAP_SETGID, "CAP_SETGID"},
+    {CAP_SETUID, "CAP_SETUID"},       {CAP_SYS_PTRACE, "CAP_SYS_PTRACE"},
+    {CAP_MKNOD, "CAP_MKNOD"},         {CAP_SYS_ADMIN, "CAP_SYS_ADMIN"},
+    {CAP_NET_ADMIN, "CAP_NET_ADMIN"}, {CAP_SETPCAP, "CAP_SETPCAP"}};
 
 std::vector<std::string> rights_lacked() {
   __user_cap_header_struct header{_LINUX_CAPABILITY_VERSION_3, 0};
