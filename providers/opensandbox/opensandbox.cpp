@@ -11,13 +11,14 @@ namespace sandgate {
 namespace {
 
 constexpr const char* kExecdPort = "44772";
+constexpr const char* kKeyHeader = "OPEN-SANDBOX-API-KEY";
 constexpr int64_t kRunMilliseconds = 60'000;
 constexpr size_t kCommandRead = 64 << 10;
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
   return {.provider = "opensandbox",
           .base_url = settings.api_url,
-          .auth_header = "OPEN-SANDBOX-API-KEY",
+          .auth_header = kKeyHeader,
           .auth_value = settings.api_key,
           .allow_private = settings.allow_private};
 }
@@ -156,7 +157,13 @@ Task<opensandbox::Endpoint> OpenSandboxProvider::endpoint_of(std::string id) {
   const std::string proxied = settings_.use_server_proxy ? "?use_server_proxy=true" : "";
   RestCall call{.path = opensandbox::box_path(id) + "/endpoints/" + kExecdPort + proxied};
   const Json document = co_await api_.call(std::move(call));
-  co_return opensandbox::to_endpoint(document);
+  opensandbox::Endpoint endpoint = opensandbox::to_endpoint(document);
+  // A server of several tenants wants its key on this way too, and takes it off. A sandbox that is
+  // reached directly must not see it.
+  const std::string url = settings_.sandbox_scheme + "://" + endpoint.place;
+  if (settings_.use_server_proxy && may_have_key(url, settings_.api_url))
+    endpoint.headers.emplace_back(kKeyHeader, settings_.api_key.reveal());
+  co_return endpoint;
 }
 
 Task<RestApi> OpenSandboxProvider::execd(std::string id) {

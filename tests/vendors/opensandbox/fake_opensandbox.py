@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""OpenSandbox as one server: its lifecycle API under /v1, every sandbox's execd under /execd/<id>,
-which answers those only who send the header that the endpoint was given out with."""
+"""OpenSandbox as one server of several tenants: its lifecycle API under /v1, every sandbox's execd under
+/execd/<id>, which answers those only who send the header that the endpoint was given out with, and the same
+through the server, which asks for its key on the way."""
 import json
 import os
+import re
 import shutil
 import sys
 import threading
@@ -52,12 +54,21 @@ class FakeOpenSandbox(fake.Fake):
     def failure(self, status, message):
         return {"code": "DOCKER::FAILED", "message": message}
 
+    def dispatch(self, request):
+        proxied = re.fullmatch(r"/v1/sandboxes/([^/]+)/proxy/\d+(/.*)", request.path)
+        request.needs_key = request.path.startswith("/v1/")
+        if proxied:
+            request.path = f"/execd/{proxied[1]}{proxied[2]}"
+        return super().dispatch(request)
+
     def authorized(self, request):
-        if request.path.startswith("/execd/"):
-            if request.headers.get("X-Fake-Route") != request.path.split("/")[2]:
-                raise self.refuse(401, "no route")
-        elif request.headers.get("OPEN-SANDBOX-API-KEY") != KEY:
+        key = request.headers.get("OPEN-SANDBOX-API-KEY")
+        if request.needs_key and key != KEY:
             raise self.refuse(401, "INVALID_API_KEY")
+        if key and not request.needs_key:
+            self.violations.append("a sandbox was shown the key")
+        if request.path.startswith("/execd/") and request.headers.get("X-Fake-Route") != request.path.split("/")[2]:
+            raise self.refuse(401, "no route")
 
     # ---- the lifecycle API
 
@@ -129,7 +140,9 @@ class FakeOpenSandbox(fake.Fake):
 
     def endpoint(self, request, box_id, port):
         self.box(box_id)
-        return 200, {"endpoint": f"{self.url.partition('://')[2]}/execd/{box_id}",
+        proxied = request.one("use_server_proxy") == "true"
+        place = f"v1/sandboxes/{box_id}/proxy/{port}" if proxied else f"execd/{box_id}"
+        return 200, {"endpoint": f"{self.url.partition('://')[2]}/{place}",
                      "headers": {"X-Fake-Route": box_id}}
 
     # ---- snapshots

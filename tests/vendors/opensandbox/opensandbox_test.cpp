@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "gateway/core/ids.hpp"
+#include "gateway/core/settle.hpp"
 #include "providers/opensandbox/opensandbox.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/scripted_client.hpp"
@@ -13,16 +14,24 @@ Json denying_settings(const std::string& url) {
   return {{"api_url", url + "/v1"}, {"egress_enforced", true}, {"secure_access", true}};
 }
 
+Json proxied_settings(const std::string& url) {
+  return {{"api_url", url + "/v1"}, {"use_server_proxy", true}};
+}
+
+std::unique_ptr<Vendor> server_with(Json (*settings)(const std::string&), LiveLoop& loop) {
+  for (VendorLine line : vendor_lines()) {
+    if (line.name != "opensandbox") continue;
+    line.settings = settings;
+    line.specs = "opensandbox";
+    return std::make_unique<Vendor>(line, loop.executor());
+  }
+  return nullptr;
+}
+
 // All verbs, against the server's published descriptions.
 TEST(OpenSandboxServer, RequestsFitItsDescriptions) {
   LiveLoop loop;
-  std::unique_ptr<Vendor> vendor;
-  for (VendorLine line : vendor_lines()) {
-    if (line.name != "opensandbox") continue;
-    line.settings = &denying_settings;
-    line.specs = "opensandbox";
-    vendor = std::make_unique<Vendor>(line, loop.executor());
-  }
+  const auto vendor = server_with(&denying_settings, loop);
   Provider& provider = vendor->provider();
   CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = "tools", .env = {{"A", "b"}}};
   const auto box = loop.run(provider.create(spec));
@@ -41,6 +50,30 @@ TEST(OpenSandboxServer, RequestsFitItsDescriptions) {
   EXPECT_EQ(vendor->server().state()["boxes"], Json::array());
   if (!vendor->server().checks_requests()) GTEST_SKIP() << "SANDGATE_VENDOR_SPECS is not set";
   EXPECT_EQ(vendor->server().state()["violations"], Json::array());
+}
+
+// Its way to a sandbox asks for the key as well; a sandbox that is reached directly never sees it.
+TEST(OpenSandboxServer, OnlyTheServerIsShownTheKey) {
+  LiveLoop loop;
+  for (const auto settings : {&denying_settings, &proxied_settings}) {
+    const auto vendor = server_with(settings, loop);
+    Provider& provider = vendor->provider();
+    CreateSpec spec{.sandbox_id = SandboxId::make().value, .image = "tools"};
+    spec.network.fallback =
+        settings == &denying_settings ? NetworkDefault::deny : NetworkDefault::allow;
+    const auto box = loop.run(attempt_within(std::chrono::seconds(20), provider.create(spec)));
+    ASSERT_TRUE(std::holds_alternative<BackendSandbox>(box)) << std::get<Error>(box).what();
+    const std::string id = std::get<BackendSandbox>(box).backend_id;
+    TextBytes file("text");
+    EXPECT_EQ(loop.run(provider.write_file(id, "f", 0600, file)).size, 4u);
+    Command command{.argv = {"cat", "f"}, .process_id = ProcessId::make().value};
+    const auto process = loop.run(provider.exec(id, command));
+    EXPECT_EQ(std::get<OutputChunk>(*loop.run(process->next())).bytes, "text");
+    EXPECT_EQ(std::get<ProcessExit>(*loop.run(process->next())).exit_code, 0);
+    loop.run(provider.kill(id));
+    const Json violations = vendor->server().state()["violations"];
+    EXPECT_EQ(violations.dump().find("shown the key"), std::string::npos);
+  }
 }
 
 HttpReply answer_of_server(std::string body, int status = 200) {
