@@ -11,6 +11,8 @@ namespace {
 constexpr int64_t kMibPerCore = 2048;
 constexpr int64_t kMibPerDiskGib = 2048;
 constexpr int64_t kMibStep = 1024;
+// The vendor refuses a shorter life. Sandgate's own end comes first then.
+constexpr int64_t kShortestLife = 300;
 
 // In any other state, also one that is not known here, the sandbox exists or is being created.
 bool has_ended(const std::string& status) {
@@ -31,7 +33,7 @@ Json envs_of(const CreateSpec& spec) {
 }
 
 std::string seconds_text(std::chrono::seconds time) {
-  return std::to_string(std::max<int64_t>(1, time.count())) + "s";
+  return std::to_string(std::max(kShortestLife, time.count())) + "s";
 }
 
 }  // namespace

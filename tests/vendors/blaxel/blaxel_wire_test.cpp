@@ -39,6 +39,8 @@ TEST(BlaxelWire, ACreateIsNamedByOurId) {
   EXPECT_EQ(body["spec"]["runtime"]["image"], "mine");
   EXPECT_EQ(body["spec"]["runtime"]["ttl"], "600s");
   EXPECT_EQ(body["spec"]["runtime"]["envs"], Json::parse(R"([{"name":"A","value":"1"}])"));
+  spec.ttl = std::chrono::seconds(60);
+  EXPECT_EQ(to_create(spec, {})["spec"]["runtime"]["ttl"], "300s") << "the vendor's shortest";
   spec.network.allow = {"example.com:443"};
   EXPECT_THROW(to_create(spec, {}), Error);
 }
@@ -93,10 +95,12 @@ TEST(BlaxelWire, ASnapshotIsOnItsWayUntilItIsNot) {
 TEST(BlaxelWire, ALifeIsCountedFromTheCreation) {
   Json document = document_of(kOurs, "DEPLOYED");
   document["metadata"]["createdAt"] = "2026-11-21T10:00:00Z";
-  document["spec"]["runtime"] = {{"ttl", "60s"}, {"memory", 2048}};
+  document["spec"]["runtime"] = {{"ttl", "600s"}, {"memory", 2048}};
   const Time now = *from_rfc3339("2026-11-21T10:01:00.5Z");
-  const Json longer = with_ttl(document, std::chrono::seconds(100), now);
-  EXPECT_EQ(longer["spec"]["runtime"], (Json{{"ttl", "161s"}, {"memory", 2048}}));
+  const Json longer = with_ttl(document, std::chrono::seconds(400), now);
+  EXPECT_EQ(longer["spec"]["runtime"], (Json{{"ttl", "461s"}, {"memory", 2048}}));
+  // The vendor refuses less than five minutes.
+  EXPECT_EQ(with_ttl(document, std::chrono::seconds(100), now)["spec"]["runtime"]["ttl"], "300s");
   EXPECT_EQ(longer["metadata"], document["metadata"]);
   EXPECT_THROW(with_ttl(Json::object(), std::chrono::seconds(1), now), Error);
 }

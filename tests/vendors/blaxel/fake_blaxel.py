@@ -103,10 +103,16 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
             raise fake.Refusal(400, {"code": "INVALID_IMAGE", "message": "no such image"})
         if not isinstance(runtime["memory"], int) or runtime["memory"] < 1:
             raise fake.Refusal(400, {"code": "BAD_REQUEST", "message": "no such memory"})
+        self.check_life(runtime)
         env = {one["name"]: one["value"] for one in runtime.get("envs") or []}
         box = self.new_box(name, env=env, meta={**meta, "name": name}, spec=spec, status="DEPLOYED",
                            changed=0)
         return 200, self.view(box)
+
+    def check_life(self, runtime):
+        life = runtime.get("ttl")
+        if life and int(life[:-1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[life[-1]] < 300:
+            raise fake.Refusal(400, {"code": "BAD_REQUEST", "message": "ttl must be at least 5m"})
 
     def list(self, request):
         if request.headers.get("Blaxel-Version") != VERSION:
@@ -123,6 +129,7 @@ class FakeBlaxel(BlaxelFiles, fake.Fake):
 
     def update(self, request, name):
         box = self.box(name)
+        self.check_life(request.json()["spec"]["runtime"])
         box.spec = request.json()["spec"]
         return 200, self.view(box)
 
