@@ -72,6 +72,10 @@ class E2bProvider : public ShellProvider {
   Task<e2b::Access> access_of(std::string id);
   BackendSandbox to_sandbox(const Json& document) const;
   Task<Json> filesystem(std::string id, std::string method, Json body);
+  // What a pause with its memory has kept.
+  Task<Keeps> kept_memory(std::string id);
+  // The vendor's call that resumes a paused sandbox.
+  Task<Json> connect(std::string id, bool from_disk);
   Task<void> check_may_go(std::string id, std::string path);  // throws for the root and the home
 
   HttpClient& http_;

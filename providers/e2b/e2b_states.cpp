@@ -25,8 +25,9 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   call.deadline = kStateDeadline;
   const auto outcome = co_await attempt(api_.call(std::move(call)));
   const auto* error = std::get_if<Error>(&outcome);
-  if (!error) co_return keep == Keeps::disk ? Keeps::disk : Keeps::memory;
-  if (error->code != ErrorCode::conflict) throw *error;
+  if (!error && keep == Keeps::disk) co_return keep;
+  if (error && error->code != ErrorCode::conflict) throw *error;
+  if (!error) co_return co_await kept_memory(id);
   // It is paused already, or an earlier request is still at work.
   const auto limit = std::chrono::steady_clock::now() + kStateDeadline;
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
@@ -38,14 +39,34 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   throw *error;
 }
 
-Task<void> E2bProvider::resume(std::string id) {
+// The vendor takes a memory in which its agent does not answer and says so only when it is asked.
+Task<Keeps> E2bProvider::kept_memory(std::string id) {
+  const auto found = co_await attempt(find(std::move(id)));
+  const auto* sandbox = std::get_if<std::optional<BackendSandbox>>(&found);
+  const bool told = sandbox && *sandbox && (*sandbox)->state == BackendState::paused;
+  co_return told ? (*sandbox)->kept : Keeps::memory;
+}
+
+Task<Json> E2bProvider::connect(std::string id, bool from_disk) {
   const int64_t limit = settings_.limits.max_ttl_seconds;
   RestCall call{.method = "POST",
                 .path = state_path(id, "connect"),
                 .json = Json{{"timeout", limit > 0 ? limit : kResumedSeconds}}};
+  if (from_disk) (*call.json)["memory"] = false;
   call.deadline = kStateDeadline;
-  const Json document = co_await api_.call(std::move(call));
-  e2b::Access access = e2b::to_access(document);
+  co_return co_await api_.call(std::move(call));
+}
+
+Task<void> E2bProvider::resume(std::string id) {
+  auto outcome = co_await attempt(connect(id, /*from_disk=*/false));
+  if (const auto* error = std::get_if<Error>(&outcome)) {
+    if (error->code != ErrorCode::conflict) throw *error;
+    // A memory that is never restored is refused. What was kept is the disk then.
+    const Keeps kept = co_await kept_memory(id);
+    if (kept != Keeps::disk) throw *error;
+    outcome = co_await connect(id, /*from_disk=*/true);
+  }
+  e2b::Access access = e2b::to_access(std::get<Json>(outcome));
   accesses_.remember(id, std::move(access));
 }
 

@@ -67,8 +67,11 @@ BackendSandbox to_sandbox(const Json& document, Isolation isolation, const std::
     read_tags(field_of(document, "metadata"), sandbox);
     if (text_of(document, "state") == "paused") {
       sandbox.state = BackendState::paused;
-      // Told of one sandbox, and not in lists.
-      sandbox.kept = text_of(document, "pauseMode") == "filesystem" ? Keeps::disk : Keeps::memory;
+      // The mode is told of one sandbox, and not in lists. A memory in which the vendor's agent did
+      // not answer any more is never restored.
+      const bool disk = text_of(document, "pauseMode") == "filesystem" ||
+                        field_of(document, "envdUnresponsiveAtPause") == true;
+      sandbox.kept = disk ? Keeps::disk : Keeps::memory;
     }
     sandbox.isolation = isolation;
     sandbox.region = region;

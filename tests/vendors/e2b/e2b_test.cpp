@@ -79,6 +79,13 @@ TEST_F(E2bAccount, ARepeatedPauseSaysWhatTheFirstOneKept) {
   EXPECT_EQ(kept(Keeps::disk, ""), Keeps::disk) << "an older server";
 }
 
+TEST_F(E2bAccount, AMemoryIsNotGivenUpForAnotherRefusal) {
+  const Json paused{{"sandboxID", "i1"}, {"state", "paused"}};
+  client_.script({{409, {}, "{}"}, {200, {}, paused.dump()}});
+  const auto refused = loop_.run(attempt(provider_->resume("i1")));
+  EXPECT_EQ(std::get<Error>(refused).code, ErrorCode::conflict);
+}
+
 TEST_F(E2bAccount, APausedSandboxHasNoEndToBeMoved) {
   const auto extend = [this](HttpReply box) {
     client_.script({{404, {}, R"({"code":404})"}, std::move(box)});
@@ -144,6 +151,20 @@ TEST_F(E2bSandbox, AFileThatIsReplacedHasTheModeThatWasAskedFor) {
     }
   for (const FileEntry& entry : loop_.run(provider().list_files(id_, "", 1)))
     EXPECT_NE(entry.name, "~");
+}
+
+// Such a memory is never restored, and only the disk was kept then.
+TEST_F(E2bSandbox, AMemoryWhoseAgentDidNotAnswerIsNotSaidToBeKept) {
+  EXPECT_EQ(loop_.run(provider().pause(id_, Keeps::memory)), Keeps::memory);
+  loop_.run(provider().resume(id_));
+  TextBytes text("x");
+  loop_.run(provider().write_file(id_, ".envd_hangs", 0644, text));
+  EXPECT_EQ(loop_.run(provider().pause(id_, Keeps::memory)), Keeps::disk);
+  EXPECT_EQ(loop_.run(provider().find(id_))->kept, Keeps::disk);
+  loop_.run(provider().resume(id_));
+  EXPECT_EQ(loop_.run(provider().stat(id_, ".envd_hangs")).size, 1U);
+  EXPECT_EQ(loop_.run(provider().pause(id_, Keeps::disk)), Keeps::disk);
+  loop_.run(provider().resume(id_));
 }
 
 // envd would remove it, and with it the working directory of every command.

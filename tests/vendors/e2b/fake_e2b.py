@@ -82,7 +82,8 @@ class FakeE2b(fake.Fake):
         return {"templateID": box.template, "sandboxID": box.id, "clientID": "c",
                 "envdVersion": "0.6.13", "envdAccessToken": box.token, "domain": None,
                 "startedAt": rfc3339(box.created_at), "endAt": rfc3339(box.ends_at), "cpuCount": 2,
-                "memoryMB": 512, "diskSizeMB": 10240, "state": box.state, "metadata": box.metadata}
+                "memoryMB": 512, "diskSizeMB": 10240, "state": box.state, "metadata": box.metadata,
+                **({"envdUnresponsiveAtPause": True} if box.state == "paused" and box.deaf else {})}
 
     def create(self, request):
         body = request.json()
@@ -90,7 +91,7 @@ class FakeE2b(fake.Fake):
         if template not in ("base", *self.saved):
             raise self.refuse(404, f"template '{template}' not found")
         box = self.new_box(fake.new_id("i"), env=body.get("envVars"), metadata=body.get("metadata"),
-                           template=template, token=fake.new_id("t"),
+                           template=template, token=fake.new_id("t"), deaf=False,
                            ends_at=time.time() + body.get("timeout", 15))
         if template in self.saved:
             shutil.rmtree(box.home)
@@ -132,10 +133,15 @@ class FakeE2b(fake.Fake):
             raise self.refuse(409, "already paused")
         box.signal_all(signal.SIGSTOP)
         box.state = "paused"
+        # A file of this name stands for an agent that does not answer: its memory is never restored.
+        box.deaf = request.json().get("memory", True) and os.path.exists(box.path(".envd_hangs"))
         return 204, b""
 
     def connect(self, request, box_id):
         box = self.box(box_id)
+        if box.state == "paused" and box.deaf and request.json().get("memory", True):
+            raise fake.Refusal(409, {"code": 409, "message": "the guest agent did not respond",
+                                     "error_code": "sandbox_snapshot_guest_agent_unresponsive"})
         was, box.state = box.state, "running"
         if was == "paused":
             box.signal_all(signal.SIGCONT)
