@@ -47,6 +47,7 @@ TEST_F(ElsewhereWorld, SandboxesAreEndedByTheirOwnGatewayHoweverOftenThisOneIsAs
   const SandboxRecord box = world.create();
   move("sandbox", "m2");
   world.a->refuse_kills(true);  // as LocalProvider does
+  world.a->lose(box.backend_id);  // and it knows nothing of the other machine's
   world.replica.cache.invalidate(box.id);
   const auto is_due = [&] { return world.sql("SELECT lease_until <= now() FROM sandbox"); };
   EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, box.id)), EndResult::stopping);

@@ -128,6 +128,21 @@ TEST(Lifecycle, AnUnreachableBackendEndsTheChargeAndTheReaperGoesOn) {
   EXPECT_TRUE(world.charged_to_its_end(made.id));
 }
 
+// Some vendors delete a sandbox and answer that it failed, each time they are asked.
+TEST(Lifecycle, WhatItsBackendDoesNotHaveHasEndedThoughTheKillIsRefused) {
+  World world;
+  const SandboxRecord asked = world.create(), due = world.create();
+  world.a->refuse_kills(true);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, due.id)), EndResult::stopping);
+  for (const SandboxRecord& one : {asked, due}) world.a->lose(one.backend_id);
+  EXPECT_EQ(run(world.replica.lifecycle.kill(world.tenant, asked.id)), EndResult::ended);
+  EXPECT_EQ(run(world.replica.reaper(seconds(70)).finish()), 1u);
+  for (const SandboxRecord& one : {asked, due}) {
+    EXPECT_EQ(world.row(one.id).state, SandboxState::stopped);
+    EXPECT_TRUE(world.charged_to_its_end(one.id));
+  }
+}
+
 TEST(Lifecycle, TheChargeEndsWhenTheSandboxDoes) {
   World world;
   const SandboxRecord killed = world.create(), lost = world.create();
