@@ -111,8 +111,11 @@ Task<void> AgentcoreRuntimeProvider::kill(std::string id) {
                 .json = Json{{"clientToken", "sandgate-" + random_hex(16)}},
                 .headers = runtime_session(id)};
   call.deadline = std::chrono::seconds(60);
-  co_await api_.find(std::move(call));
+  // Before the request: a command that arrives behind it may start the session again.
   seen_.forget(id);
+  StartingRequest stopping(seen_, id);
+  co_await api_.find(std::move(call));
+  stopping.answered();
 }
 
 Task<std::unique_ptr<aws::EventMessageReader>> AgentcoreRuntimeProvider::start(
@@ -147,8 +150,10 @@ Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::result_of(
 
 Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
   std::string script = agentcore_runtime::in_session(line);
+  StartingRequest starting(seen_, id);
   const auto events = co_await start(id, std::move(script), kRuntimeLine, kRuntimeStart);
   LineResult ran = co_await result_of(*events);
+  starting.answered();
   const size_t end = ran.output.find('\n');
   const std::string word = ran.output.substr(0, end);
   if (word == agentcore_runtime::kGone) {

@@ -33,7 +33,7 @@ class AgentcoreRuntimeProvider : public ShellProvider {
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
-  // Only the sandboxes that this object has created or found.
+  // Only the sandboxes that this object has created, found or perhaps started by a question.
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
 
@@ -48,6 +48,7 @@ class AgentcoreRuntimeProvider : public ShellProvider {
   Task<std::unique_ptr<aws::EventMessageReader>> start(std::string id, std::string script,
                                                        std::chrono::milliseconds limit,
                                                        std::chrono::seconds silence);
+  SandboxIdSet& seen() { return seen_; }
 
  private:
   // Reads the answer to start() to its end.

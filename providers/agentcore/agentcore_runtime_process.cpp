@@ -27,6 +27,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
   const auto limit = command_.timeout.count() > 0 ? command_.timeout + kRuntimeSlack
                                                   : std::chrono::milliseconds(0);
   starts();
+  StartingRequest starting(runtime_->seen(), sandbox_);
   events_ = co_await runtime_->start(sandbox_, script, limit, std::chrono::seconds(0));
   std::optional<std::string> word = out_.lines.next();
   while (!word) {
@@ -34,6 +35,7 @@ Task<void> AgentcoreRuntimeProcess::start() {
     co_await pull();
     word = out_.lines.next();
   }
+  starting.answered();
   if (*word == agentcore_runtime::kHere) co_return;
   exit(0);  // marks the process as ended, since nothing runs
   if (*word == agentcore_runtime::kNowhere)

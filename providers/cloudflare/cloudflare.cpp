@@ -66,7 +66,9 @@ Task<void> CloudflareProvider::write(std::string id, std::string name, std::stri
                 .path = cloudflare::box_path(id) + "/file/" + name,
                 .bytes = std::move(bytes)};
   call.deadline = kCloudflareStart;
+  StartingRequest starting(seen_, id);
   co_await api_.call(std::move(call));
+  starting.answered();
 }
 
 Task<BackendSandbox> CloudflareProvider::create(CreateSpec spec) {
@@ -113,8 +115,11 @@ Task<std::vector<BackendSandbox>> CloudflareProvider::list() {
 Task<void> CloudflareProvider::kill(std::string id) {
   RestCall call{.method = "DELETE", .path = cloudflare::box_path(id)};
   call.deadline = std::chrono::seconds(60);
-  co_await api_.find(std::move(call));
+  // Before the request: a line that arrives behind it may start the container again.
   seen_.forget(id);
+  StartingRequest ending(seen_, id);
+  co_await api_.find(std::move(call));
+  ending.answered();
 }
 
 Task<ShellProvider::LineResult> CloudflareProvider::run(std::string id, std::string line) {
@@ -123,6 +128,7 @@ Task<ShellProvider::LineResult> CloudflareProvider::run(std::string id, std::str
                 .json = cloudflare::to_exec(line, kCloudflareLine)};
   call.deadline = kCloudflareStart;
   call.silence = kCloudflareSilence;
+  StartingRequest starting(seen_, id);
   std::unique_ptr<ByteSource> answer = co_await api_.stream(std::move(call));
   EventReader events(std::move(answer));
   LineResult ran;
@@ -135,6 +141,7 @@ Task<ShellProvider::LineResult> CloudflareProvider::run(std::string id, std::str
     if (part.channel == Channel::stdout_ && ran.output.size() < kMaxPrinted)
       ran.output += part.bytes;
   }
+  starting.answered();
   if (ran.status != cloudflare::kGone) co_return ran;
   co_await kill(id);
   throw Error::not_found("sandbox", id);

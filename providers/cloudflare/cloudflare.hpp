@@ -27,7 +27,8 @@ class CloudflareProvider : public ShellProvider {
   Task<BackendSandbox> create(CreateSpec spec) override;
   Task<std::optional<BackendSandbox>> find(std::string id) override;
   Task<std::optional<BackendSandbox>> find_by_tag(std::string sandbox_id) override;
-  // Only the sandboxes that this object has created or found: the vendor has no list.
+  // Only the sandboxes that this object has created, found or perhaps started by a question: the
+  // vendor has no list.
   Task<std::vector<BackendSandbox>> list() override;
   Task<void> kill(std::string id) override;
 
@@ -37,6 +38,7 @@ class CloudflareProvider : public ShellProvider {
   // started.
   Task<LineResult> run(std::string id, std::string line) override;
   RestApi& api() { return api_; }
+  SandboxIdSet& seen() { return seen_; }
 
  protected:
   Task<void> upload(std::string id, std::string path, ByteSource& bytes) override;

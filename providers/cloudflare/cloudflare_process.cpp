@@ -15,7 +15,9 @@ Task<void> CloudflareProcess::start() {
                 .json = cloudflare::to_exec(line)};
   call.deadline = std::chrono::seconds(30);
   starts();
+  StartingRequest starting(cloudflare_->seen(), sandbox_);
   std::unique_ptr<ByteSource> answer = co_await cloudflare_->api().stream(std::move(call));
+  starting.answered();
   events_ = std::make_unique<EventReader>(std::move(answer));
 }
 

@@ -40,8 +40,9 @@ STARTS_IN = float(os.environ.get("SANDGATE_FAKES_START_IN", "0.25"))
 #   cut         a stream of output ends after its first piece, or, cut_at_end, once the program has (runloop)
 #   broken      a stream of output breaks after its first piece (runloop)
 #   exception   done, but the answer is an exception in its stream (agentcore_runtime)
+#   lost_start  the container is started, then the connection breaks (cloudflare)
 FAULTS = ("status", "hang", "reset", "half_body", "trickle", "lost_reply", "slow_input", "cut", "cut_at_end", "broken",
-          "exception")
+          "exception", "lost_start")
 
 
 class Refusal(Exception):

@@ -116,6 +116,8 @@ class FakeCloudflare(fake.Fake):
         if cwd is not None:
             cwd = self.place(box, cwd if cwd.startswith("/") else "workspace/" + cwd, "cwd")
         argv = [word.replace("/workspace", box.home) for word in body["argv"]]
+        if request.fault == "lost_start":
+            raise ConnectionError("its container is there, the answer is lost")
         write = request.stream({"Content-Type": "text/event-stream", "Cache-Control": "no-cache"})
         try:
             # The vendor hands a shell the line; a missing program is the shell's to tell.
