@@ -159,8 +159,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   if (command.once) call.headers.emplace_back("Idempotency-Key", command.process_id);
   if (command.background) {
     const Json document = co_await api_.call(std::move(call));
-    co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, path,
-                                                text_of(document, "process_id"), nullptr);
+    co_return process_at(path, text_of(document, "process_id"), nullptr);
   }
   auto events = co_await open_events(api_, std::move(call));
   const auto start = co_await events->next();
@@ -168,8 +167,17 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::exec(std::string id, Comm
   const Json data = start && start->name == "start" ? parse_record(start->data) : Json();
   if (!data.is_object() || !data.contains("process_id") || !data["process_id"].is_string())
     throw Error(ErrorCode::unavailable, "sandgate did not start the process");
-  co_return std::make_unique<SandgateProcess>(
-      shared_from_this(), api_, path, data["process_id"].get<std::string>(), std::move(events));
+  co_return process_at(path, data["process_id"].get<std::string>(), std::move(events));
+}
+
+std::unique_ptr<ProcessStream> SandgateProvider::process_at(std::string path, std::string process,
+                                                            std::unique_ptr<EventReader> events) {
+  std::unique_lock lock(mutex_);
+  const auto known = descriptor_;
+  lock.unlock();
+  const bool has_stdin = !known->known || known->can(Verb::stdin_);
+  return std::make_unique<SandgateProcess>(shared_from_this(), api_, std::move(path),
+                                           std::move(process), std::move(events), has_stdin);
 }
 
 Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, std::string process,
@@ -178,8 +186,7 @@ Task<std::unique_ptr<ProcessStream>> SandgateProvider::attach(std::string id, st
   const uint64_t offset = std::min<uint64_t>(from, INT64_MAX);
   RestCall call{.path = process_path(id, process) + "/output?from=" + std::to_string(offset)};
   auto events = co_await open_events(api_, std::move(call));
-  co_return std::make_unique<SandgateProcess>(shared_from_this(), api_, sandbox_path(id), process,
-                                              std::move(events));
+  co_return process_at(sandbox_path(id), process, std::move(events));
 }
 
 Task<std::vector<ProcessInfo>> SandgateProvider::processes(std::string id) {

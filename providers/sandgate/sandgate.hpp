@@ -5,6 +5,7 @@
 
 #include "gateway/core/time.hpp"
 #include "providers/provider.hpp"
+#include "providers/transport/event_stream.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate {
@@ -79,6 +80,8 @@ class SandgateProvider : public Provider, public std::enable_shared_from_this<Sa
     std::chrono::steady_clock::time_point read_at;
   };
 
+  std::unique_ptr<ProcessStream> process_at(std::string path, std::string process,
+                                            std::unique_ptr<EventReader> events);
   Task<std::string> port_token(std::string id, uint16_t port);
   // Posts the verb and polls until the change is complete; returns the sandbox. Throws
   // Error(conflict) if the sandbox reverts to its earlier state, Error(not_found) if it ends

@@ -11,11 +11,13 @@ constexpr auto kGatewaySilence = std::chrono::seconds(60);
 }  // namespace
 
 SandgateProcess::SandgateProcess(std::shared_ptr<void> owner, RestApi& api, std::string path,
-                                 std::string process, std::unique_ptr<EventReader> events)
+                                 std::string process, std::unique_ptr<EventReader> events,
+                                 bool has_stdin)
     : owner_(std::move(owner)),
       api_(api),
       path_(std::move(path)),
       process_(std::move(process)),
+      has_stdin_(has_stdin),
       events_(std::move(events)) {}
 
 Task<std::optional<ProcessEvent>> SandgateProcess::next() {
@@ -44,6 +46,8 @@ Task<void> SandgateProcess::write_stdin(std::string bytes) {
 }
 
 Task<void> SandgateProcess::close_stdin() {
+  // Without the verb, standard input is empty from the start.
+  if (!has_stdin_) co_return;
   RestCall call{.method = "DELETE",
                 .path = path_ + "/processes/" + percent_encode(process_) + "/stdin"};
   co_await api_.call(std::move(call));

@@ -12,9 +12,9 @@ namespace sandgate {
 class SandgateProcess : public ProcessStream {
  public:
   // `path` is the sandbox's ("/v1/sandboxes/sb…"). If `events` is null, the first next() opens the
-  // output from its start.
+  // output from its start. `has_stdin`: whether the other gateway has that verb.
   SandgateProcess(std::shared_ptr<void> owner, RestApi& api, std::string path, std::string process,
-                  std::unique_ptr<EventReader> events);
+                  std::unique_ptr<EventReader> events, bool has_stdin = true);
 
   Task<std::optional<ProcessEvent>> next() override;
   Task<void> write_stdin(std::string bytes) override;
@@ -25,6 +25,7 @@ class SandgateProcess : public ProcessStream {
   const std::shared_ptr<void> owner_;
   RestApi& api_;
   const std::string path_, process_;
+  const bool has_stdin_;
   std::unique_ptr<EventReader> events_;
   bool exited_ = false;
 };

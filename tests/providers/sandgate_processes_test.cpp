@@ -60,5 +60,25 @@ TEST(SandgateProcesses, CarryTheirIdAsAKeyIfTheyMayBeRepeated) {
   }
 }
 
+// A server of one's own that has no such verb has no such path either.
+TEST(SandgateProcesses, AreToldOfTheEndOfTheirInputOnlyWhereThatIsAVerb) {
+  for (const bool has_stdin : {true, false}) {
+    test::LiveLoop loop;
+    test::ScriptedClient http;
+    const auto provider = std::make_shared<SandgateProvider>(
+        http, loop.executor(), SandgateSettings{"http://inner", "p", Secret("k"), true});
+    Json verbs{{"exec", "nothing"}};
+    if (has_stdin) verbs["stdin"] = "nothing";
+    const Json offered{{"provider", "own"}, {"isolation", "container"}, {"verbs", verbs}};
+    http.script({{200, {}, offered.dump()}});
+    loop.run(provider->refresh());
+    http.script({{200, {}, "event: start\ndata: {\"process_id\":\"pr1\"}\n\n"}, {204, {}, ""}});
+    const auto process = loop.run(provider->exec("sb1", {.shell = "true"}));
+    const size_t before = http.asked().size();
+    loop.run(process->close_stdin());
+    EXPECT_EQ(http.asked().size() - before, has_stdin ? 1U : 0U);
+  }
+}
+
 }  // namespace
 }  // namespace sandgate
