@@ -27,6 +27,17 @@ AppResponse::AppResponse(bool to_head) : to_head_(to_head) {
   skip(to_head);
 }
 
+bool AppResponse::to_websocket() const {
+  int protocols = 0;
+  bool websocket = false;
+  for (const auto& [name, value] : fields_) {
+    if (!equal_ignoring_case(name, "Upgrade")) continue;
+    ++protocols;
+    websocket = equal_ignoring_case(value, "websocket");
+  }
+  return websocket && protocols == 1;
+}
+
 bool AppResponse::has_body() const {
   return !to_head_ && status_ >= 200 && status_ != 204 && status_ != 304;
 }

@@ -27,6 +27,8 @@ class AppResponse final : public http::BodyParser<false> {
   const std::string& reason() const { return reason_; }
   const std::vector<std::pair<std::string, std::string>>& fields() const { return fields_; }
   bool informational() const { return status_ < 200 && status_ != 101; }
+  // Whether a 101 names exactly one protocol, and it is WebSocket.
+  bool to_websocket() const;
   bool has_body() const;
 
  private:

@@ -137,9 +137,9 @@ void append_origin(std::string& head, const ForwardedRequest& forwarded) {
 }
 
 void append_framing(std::string& head, const ForwardedRequest& forwarded) {
-  if (forwarded.upgrade) {
+  if (forwarded.websocket) {
     append_field(head, "Connection", "Upgrade");
-    append_field(head, "Upgrade", forwarded.request.headers.list("Upgrade").value_or(""));
+    append_field(head, "Upgrade", "websocket");
   } else if (forwarded.body.chunked) {
     append_field(head, "Transfer-Encoding", "chunked");
   } else if (forwarded.body.length) {

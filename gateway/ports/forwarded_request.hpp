@@ -19,7 +19,7 @@ struct ForwardedRequest {
   std::string_view upstream_prefix;  // of a backend reached by path; else empty
   const std::vector<std::pair<std::string, std::string>>& upstream_headers;
   BodyFraming body;
-  bool upgrade = false;
+  bool websocket = false;  // asks for one; no other protocol is ever passed on
   bool tls = false;  // the client's connection
 };
 

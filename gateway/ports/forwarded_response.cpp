@@ -88,8 +88,9 @@ void append_answered(std::string& head, const ForwardedResponse& forwarded, std:
 }
 
 void append_answer_framing(std::string& head, const AnswerFraming& framing) {
-  if (framing.upgrade) {
+  if (framing.websocket) {
     append_field(head, "Connection", "Upgrade");
+    append_field(head, "Upgrade", "websocket");
     return;
   }
   if (framing.chunked)
@@ -169,8 +170,6 @@ std::string forwarded_response_head(const ForwardedResponse& forwarded) {
     head.push_back(static_cast<unsigned char>(c) < 0x20 ? ' ' : c);
   head.append("\r\n");
   for (const auto& [name, value] : answer.fields()) {
-    if (forwarded.framing.upgrade && equal_ignoring_case(name, "Upgrade"))
-      append_field(head, name, value);
     if (is_hop_by_hop(name, connection) || equal_ignoring_case(name, "Content-Length")) continue;
     append_answered(head, forwarded, name, value);
   }

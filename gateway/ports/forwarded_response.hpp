@@ -14,7 +14,7 @@ struct AnswerFraming {
   bool chunked = false;
   bool keep_alive = true;
   bool http11 = true;
-  bool upgrade = false;
+  bool websocket = false;  // the connection becomes one
 };
 
 // A backend that is reached by path, such as another gateway, and prepends this prefix to the

@@ -42,10 +42,11 @@ bool Relay::repeatable() const {
          request_.method != http::Method::patch && request_.method != http::Method::other;
 }
 
-bool Relay::asks_for_upgrade() const {
-  return request_.headers.find("Upgrade") && client_->http11() && !body_.streams() &&
-         body_.small().empty() &&
-         http::has_token(request_.headers.list("Connection").value_or(""), "upgrade");
+bool Relay::asks_for_websocket() const {
+  const http::Headers& headers = request_.headers;
+  return http::has_token(headers.list("Upgrade").value_or(""), "websocket") && client_->http11() &&
+         !body_.streams() && body_.small().empty() &&
+         http::has_token(headers.list("Connection").value_or(""), "upgrade");
 }
 
 Error Relay::no_answer() const {
@@ -104,10 +105,10 @@ Task<void> Relay::connect() {
 }
 
 Task<Relay::Ending> Relay::exchange() {
-  const bool upgrade = asks_for_upgrade();
+  const bool websocket = asks_for_websocket();
   const ForwardedRequest forwarded{
-      request_, address_,     program().path_prefix(), program().headers(), body_.framing(),
-      upgrade,  settings_.tls};
+      request_,  address_,     program().path_prefix(), program().headers(), body_.framing(),
+      websocket, settings_.tls};
   const std::string head = forwarded_request_head(forwarded);
   const std::array<asio::const_buffer, 2> buffers{asio::buffer(head), asio::buffer(body_.small())};
   app_->restart_silence_timer();
@@ -160,10 +161,11 @@ Task<Relay::Ending> Relay::answer() {
 }
 
 Task<Relay::Ending> Relay::switch_protocol() {
-  if (!asks_for_upgrade())
-    throw Error(ErrorCode::unavailable, "the program in the sandbox upgraded without being asked");
+  if (!asks_for_websocket() || !response_->to_websocket())
+    throw Error(ErrorCode::unavailable,
+                "the program in the sandbox switched to a protocol that was not asked for");
   upgraded_ = true;
-  const std::string head = answer_head({.upgrade = true});
+  const std::string head = answer_head({.websocket = true});
   const std::array<asio::const_buffer, 1> buffers{asio::buffer(head)};
   co_await client_->write(buffers, settings_.silence);
   auto passing = tunnel(*client_, program(), settings_.silence);

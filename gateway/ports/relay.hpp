@@ -49,7 +49,7 @@ class Relay {
 
   Upstream upstream() const;
   std::string answer_head(const AnswerFraming& framing) const;
-  bool asks_for_upgrade() const;
+  bool asks_for_websocket() const;
   bool repeatable() const;
   bool reusable() const;
   Error no_answer() const;

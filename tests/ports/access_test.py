@@ -5,6 +5,7 @@
 
 Exit code 77: nothing could run.
 """
+import base64
 import http.client
 import os
 import socket
@@ -14,6 +15,7 @@ import sys
 import threading
 import time
 import unittest
+import urllib.parse
 
 sys.dont_write_bytecode = True
 
@@ -44,6 +46,23 @@ class PortsTest(PortsCase):
     def test_a_websocket_needs_the_token_too(self):
         _, head = self.websocket("")
         self.assertTrue(head.startswith(b"HTTP/1.1 401 "), head)
+
+    def test_a_connection_becomes_nothing_but_a_websocket(self):
+        # Clients that speak HTTP/2 offer it by themselves. A program that took it would be sent what they have for
+        # the gateway next, and with it their API key.
+        switch = b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"
+        raw = "/raw?bytes=" + urllib.parse.quote(base64.b64encode(switch), safe="")
+
+        def ask(path, offer):
+            return self.raw(f"GET {self.prefix}{path} HTTP/1.1\r\nHost: x\r\nX-Sandgate-Token: {self.token}\r\n"
+                            f"Connection: Upgrade, HTTP2-Settings\r\nUpgrade: {offer}\r\nHTTP2-Settings: AAMA\r\n\r\n".encode())
+
+        for offer in ("h2c", "websocket", "h2c, websocket"):
+            with self.subTest(offer=offer):
+                self.assertTrue(ask(raw, offer).startswith(b"HTTP/1.1 503 "))
+        seen = ask("/echo", "h2c")
+        self.assertTrue(seen.startswith(b"HTTP/1.1 200 "), seen)
+        self.assertNotIn(b"h2c", seen)
 
     # ---- who may come
 

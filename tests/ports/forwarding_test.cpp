@@ -107,12 +107,21 @@ TEST(ForwardedRequest, NeverLeavesThePrefixOfAnUpstream) {
 TEST(ForwardedRequest, KeepsTheListsThatCameOnSeveralLines) {
   http::Request request = request_for(std::string("/p/") + kId + "/80/");
   for (const char* value : {"1.1.1.1", "2.2.2.2"}) request.headers.add("X-Forwarded-For", value);
+  const auto address = port_address(request, "");
+  const std::string head = forwarded_request_head({request, *address, "", {}, {}});
+  EXPECT_NE(head.find("X-Forwarded-For: 1.1.1.1, 2.2.2.2, 10.1.2.3\r\n"), std::string::npos);
+}
+
+TEST(ForwardedRequest, AsksTheProgramForNoOtherProtocolThanWebSocket) {
+  http::Request request = request_for(std::string("/p/") + kId + "/80/");
   for (const char* value : {"h2c", "websocket"}) request.headers.add("Upgrade", value);
   const auto address = port_address(request, "");
+  EXPECT_EQ(forwarded_request_head({request, *address, "", {}, {}}).find("Upgrade"),
+            std::string::npos);
   const std::string head =
-      forwarded_request_head({request, *address, "", {}, {}, /*upgrade=*/true});
-  EXPECT_NE(head.find("X-Forwarded-For: 1.1.1.1, 2.2.2.2, 10.1.2.3\r\n"), std::string::npos);
-  EXPECT_NE(head.find("\r\nUpgrade: h2c, websocket\r\n"), std::string::npos);
+      forwarded_request_head({request, *address, "", {}, {}, /*websocket=*/true});
+  EXPECT_TRUE(head.ends_with("\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")) << head;
+  EXPECT_EQ(head.find("h2c"), std::string::npos);
 }
 
 TEST(ForwardedRequest, PassesAnyMethodOn) {

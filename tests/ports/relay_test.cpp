@@ -83,12 +83,17 @@ class HastyClient : public http::ClientSide {
 Task<bool> any_left(std::shared_ptr<int> looks) { co_return (*looks)-- > 0; }
 
 // Visits the program through a port that is closed after two looks. `told`: what the visitor gets.
-Task<void> visit_program(std::string says, std::string& told, RelaySettings settings = {}) {
+Task<void> visit_program(std::string says, std::string& told, RelaySettings settings = {},
+                         std::string upgrade = "") {
   AppPool pool;
   UnusedAccess access;
   sandgate::test::NoBody body;
   http::Request request;
   request.headers.add("Host", "here");
+  if (!upgrade.empty()) {
+    request.headers.add("Connection", "Upgrade, HTTP2-Settings");
+    request.headers.add("Upgrade", upgrade);
+  }
   const OpenSandbox box{.access = &access,
                         .id = SandboxId::make(),
                         .tenant = TenantId::make(),
@@ -124,6 +129,32 @@ TEST(Relay, SilenceHasItsOwnEnd) {
   std::string told;
   const RelaySettings settings{.silence = std::chrono::milliseconds(1)};
   EXPECT_EQ(code_of(visit_program("", told, settings)), ErrorCode::timeout);
+}
+
+std::string switching_to(const std::string& fields) {
+  return "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\n" + fields + "\r\n";
+}
+
+TEST(Relay, AConnectionBecomesNothingButAWebSocket) {
+  struct Case {
+    const char *asked, *answered;
+  };
+  for (const Case& one : {Case{"h2c", "Upgrade: h2c\r\n"}, Case{"websocket", "Upgrade: h2c\r\n"},
+                          Case{"h2c", "Upgrade: websocket\r\n"}, Case{"websocket", ""},
+                          Case{"websocket", "Upgrade: websocket\r\nUpgrade: h2c\r\n"},
+                          Case{"h2c, websocket", "Upgrade: h2c, websocket\r\n"}}) {
+    std::string told;
+    EXPECT_EQ(code_of(visit_program(switching_to(one.answered), told, {}, one.asked)),
+              ErrorCode::unavailable)
+        << one.asked << ' ' << one.answered;
+    EXPECT_EQ(told, "");
+  }
+  std::string told;
+  EXPECT_EQ(
+      code_of(visit_program(switching_to("Upgrade: WebSocket\r\n"), told, {}, "h2c, websocket")),
+      ErrorCode::timeout);
+  EXPECT_TRUE(told.starts_with("HTTP/1.1 101 Switching Protocols\r\n")) << told;
+  EXPECT_NE(told.find("\r\nUpgrade: websocket\r\n"), std::string::npos) << told;
 }
 
 }  // namespace
