@@ -26,6 +26,8 @@ class OperationsHandlers {
   explicit OperationsHandlers(OperationsSources sources);
   void add_routes(http::Routes& routes);
 
+  const std::string& document() const { return openapi_; }  // what /openapi.json answers
+
   Task<http::Response> health(http::Request& request);
   Task<http::Response> ready(http::Request& request);
   Task<http::Response> metrics(http::Request& request);

@@ -1,5 +1,6 @@
 #include "gateway/app/api.hpp"
 
+#include "gateway/api/openapi_document.hpp"
 #include "gateway/app/background.hpp"
 #include "providers/catalog.hpp"
 
@@ -119,6 +120,7 @@ void Api::add_routes() {
       decisions_, simulation_, providers_, exec_, processes_, terminal_, files_, events_, webhooks_,
       ports_, mcp_, operations_);
   e2b_.add_control_routes(routes_);
+  query_names_ = api::query_names_of(operations_.document(), routes_);
 }
 
 void Api::start() {

@@ -54,6 +54,7 @@ class Api {
 
   const http::Routes& routes() const { return routes_; }  // complete after construction
   http::ExistenceCheck& existence_check() { return existence_check_; }
+  const http::QueryNames& query_names() const { return query_names_; }
   compat::e2b::Surface& e2b() { return e2b_; }
 
  private:
@@ -94,6 +95,7 @@ class Api {
   api::OperationsHandlers operations_;
   compat::e2b::Surface e2b_;
   http::Routes routes_;
+  http::QueryNames query_names_;
 };
 
 }  // namespace sandgate

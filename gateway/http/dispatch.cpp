@@ -220,6 +220,7 @@ Task<Response> Dispatcher::answer(Request& request, IncomingBody& body, Progress
     admit(request, *route);
   }
   progress.admitted = true;
+  if (services_.query_names) services_.query_names->check(*route, request.query);
   if (!services_.accepts_codings && !body.ended() && is_coded(request.headers))
     co_return co_await refuse_coding(request);
   if (route->idempotent_create) check_idempotency_key(request);

@@ -6,6 +6,7 @@
 #include "gateway/http/existence_check.hpp"
 #include "gateway/http/http_metrics.hpp"
 #include "gateway/http/idempotency.hpp"
+#include "gateway/http/query_names.hpp"
 #include "gateway/http/responder.hpp"
 #include "gateway/http/routes.hpp"
 
@@ -25,6 +26,7 @@ class Dispatcher final : public Responder {
     RelaxedAtomic<size_t> body_bytes = 1 << 20;  // limit of a JSON body unless its route sets one
     BodyMemoryQuota* body_memory = nullptr;
     ExistenceCheck* existence_check = nullptr;
+    const QueryNames* query_names = nullptr;
     bool accepts_codings = false;  // handlers handle Content-Encoding; otherwise 415
   };
   // `routes` must be complete and outlive this object.

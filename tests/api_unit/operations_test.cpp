@@ -5,6 +5,7 @@
 #include "gateway/api/openapi_document.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/one_shot_event.hpp"
+#include "tests/support/code_of.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::api {
@@ -95,6 +96,42 @@ TEST(Operations, ThePageRunsNoOtherScript) {
 TEST(Operations, YamlScalarsKeepTheirTypes) {
   EXPECT_EQ(openapi_json("a: 1\nb: '1'\nc: true\nd: no\ne: [1.5, null]\nf: '200'"),
             R"({"a":1,"b":"1","c":true,"d":"no","e":[1.5,null],"f":"200"})");
+}
+
+TEST(Operations, TheDocumentSaysWhichParametersARouteTakes) {
+  const std::string document = openapi_json(R"(
+    paths:
+      /v1/a/{id}:
+        parameters: [{name: id, in: path}, {name: Tenant, in: header}, {name: both, in: query}]
+        get: {x-query-prefixes: [m.], parameters: [{$ref: '#/components/parameters/Limit'}]}
+        delete: {}
+    components: {parameters: {Limit: {name: limit, in: query}}})");
+  http::Routes routes;
+  const auto add = [&](http::Method method, std::string pattern) {
+    routes.add({.method = method, .pattern = std::move(pattern), .handler = [](auto&) {
+                  return Task<http::Response>();
+                }});
+  };
+  add(http::Method::get, "/v1/a/{id}");
+  add(http::Method::head, "/v1/a/{id}");
+  add(http::Method::delete_, "/v1/a/{id}");
+  add(http::Method::get, "/v1/undescribed");
+  add(http::Method::get, "/elsewhere");
+  const http::QueryNames names = query_names_of(document, routes);
+  const auto refused = [&](http::Method method, const char* path, const char* query) {
+    const http::Route* route = routes.match(method, path).route;
+    return test::code_of([&] { names.check(*route, http::Query(query)); }) == ErrorCode::invalid;
+  };
+  for (const auto method : {http::Method::get, http::Method::head}) {
+    EXPECT_FALSE(refused(method, "/v1/a/x", "limit=1&both=&m.=1&m.a=1&m.b.c=1&limit=2"));
+    for (const char* wrong : {"id=1", "Tenant=1", "Limit=1", "m=1", "xm.a=1", "limit[]=1"})
+      EXPECT_TRUE(refused(method, "/v1/a/x", wrong)) << wrong;
+  }
+  EXPECT_FALSE(refused(http::Method::delete_, "/v1/a/x", "both=1"));
+  EXPECT_TRUE(refused(http::Method::delete_, "/v1/a/x", "limit=1"));
+  EXPECT_TRUE(refused(http::Method::get, "/v1/undescribed", "a=1"));
+  EXPECT_FALSE(refused(http::Method::get, "/v1/undescribed", "&"));
+  EXPECT_FALSE(refused(http::Method::get, "/elsewhere", "a=1"));
 }
 
 }  // namespace
