@@ -20,6 +20,11 @@ def closed(schema):
     return copy.deepcopy(schema)
 
 
+# Of HTTP itself, and for browsers and proxies; what is left is for clients, and documented.
+COMMON = {"connection", "content-length", "content-type", "date", "server", "transfer-encoding",
+          "cache-control", "content-security-policy", "referrer-policy", "x-accel-buffering", "x-content-type-options"}
+
+
 class Contract:
     def __init__(self, path):
         with open(path, encoding="utf-8") as file:
@@ -68,6 +73,8 @@ class Contract:
                 wrong.append(f"{operation['operationId']} documents no Idempotency-Key")
         else:
             response = self.resolve({"$ref": "#/components/responses/Problem"})
+        known = COMMON | {name.lower() for name in response.get("headers", {})}
+        wrong += [f"the field {name} is documented for no such answer" for name in headers if name.lower() not in known]
         return wrong + self.body_problems(response.get("content", {}), headers, body)
 
     def takes_key(self, operation):
