@@ -47,6 +47,7 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                          .machine = below.machine,
                          .activity = activity}),
       reconciler(lifecycle, {}),
+      earlier_ends(reconciler, {.has_machine = below.config.local.enabled}),
       machines(lifecycle, {.own = below.config.local.enabled ? below.machine : ""}),
       secret_reconciler(below.database, backends.deployments, below.cipher),
       pausing(lifecycle),
@@ -58,8 +59,13 @@ Task<void> Sandboxes::replay_outage() {
   if (outage.is_pending()) co_await outage.replay(lifecycle);
 }
 
+Task<void> Sandboxes::note_known_ends() {
+  co_await replay_outage();
+  co_await earlier_ends.note();
+}
+
 void Sandboxes::subscribe() {
-  accounting.meter.set_before_flush([this] { return replay_outage(); });
+  accounting.meter.set_before_flush([this] { return note_known_ends(); });
   accounting.meter.set_excluded([this] { return outage.kept(); });
   foundation.notifications.subscribe(
       SandboxCache::kChannel, [this](const std::string& change) { cache.on_notification(change); });

@@ -9,6 +9,7 @@
 #include "gateway/sandboxes/cached_access.hpp"
 #include "gateway/sandboxes/lifecycle.hpp"
 #include "gateway/sandboxes/upkeep/budget_enforcer.hpp"
+#include "gateway/sandboxes/upkeep/earlier_ends.hpp"
 #include "gateway/sandboxes/upkeep/live_counts.hpp"
 #include "gateway/sandboxes/upkeep/machine_monitor.hpp"
 #include "gateway/sandboxes/upkeep/reaper.hpp"
@@ -22,9 +23,11 @@ namespace sandgate {
 struct Sandboxes {
   Sandboxes(Foundation& foundation, Accounting& accounting, Backends& backends);
 
-  // Replays the ends recorded during a database outage, before other usage is booked.
+  // Replays the ends recorded during a database outage.
   Task<void> replay_outage();
-  // Registers notification handlers and makes the meter replay an outage before it books. Call
+  // Writes down all ends that are known, so that usage is not booked beyond them.
+  Task<void> note_known_ends();
+  // Registers notification handlers and makes the meter note known ends before it books. Call
   // before notifications and the meter start.
   void subscribe();
   // Starts background work.
@@ -45,6 +48,7 @@ struct Sandboxes {
   BudgetEnforcer budget_enforcer;
   Reaper reaper;
   Reconciler reconciler;
+  EarlierEnds earlier_ends;
   MachineMonitor machines;
   SecretReconciler secret_reconciler;
   Pausing pausing;

@@ -13,7 +13,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
 
 from cases import main, wait_until  # noqa: E402
-from faults_test import again, create, fresh, journals, psql, run, wait_until_booked  # noqa: E402
+from faults_test import again, agent_pid, create, fresh, journals, psql, run, wait_until_booked  # noqa: E402
 
 
 def database_processes(server):
@@ -85,6 +85,35 @@ def test_an_end_in_an_outage_is_charged_at_its_moment():
                                 " (PARTITION BY sandbox, meter ORDER BY interval_start) AS twice"
                                 " FROM usage_event WHERE meter = 'vcpu_second') e WHERE twice")
         assert overlaps == "0"
+    finally:
+        server.close()
+
+
+def test_what_dies_in_an_outage_is_charged_until_then_by_the_next_gateway():
+    server, _, client = fresh()
+    try:
+        boxes = [create(client)["id"] for _ in range(4)]
+        # As if they had been booked a minute ago: they are due as soon as the database is back.
+        psql(server, "UPDATE metered_sandbox SET opened_at = opened_at - interval '70 s', boundary = boundary -"
+                     " interval '70 s', observed_at = observed_at - interval '70 s'")
+        frozen = database_processes(server)
+        for pid in frozen:
+            os.kill(pid, signal.SIGSTOP)
+        try:
+            listening = restarted_worker(server, client)
+            for box in boxes:
+                os.kill(agent_pid(server, box), signal.SIGKILL)
+            died = time.time()
+            time.sleep(5)
+        finally:
+            for pid in frozen:
+                os.kill(pid, signal.SIGCONT)
+        wait_until(listening, 60, "the gateway is back")
+        wait_until(lambda: {client.ok("GET", f"/v1/sandboxes/{box}")["state"] for box in boxes} == {"failed"}, 20, "told")
+        wait_until_booked(server)
+        ends = psql(server, "SELECT max(extract(epoch FROM interval_end)) FROM usage_event GROUP BY sandbox").split()
+        late = [Decimal(end) - Decimal(died) for end in ends]
+        assert len(late) == len(boxes) and max(late) < 1, f"charged after their deaths: {late} s"
     finally:
         server.close()
 

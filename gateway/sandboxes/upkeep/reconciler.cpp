@@ -246,10 +246,25 @@ Task<void> Reconciler::note_deaths() {
 }
 
 Task<void> Reconciler::note_earlier_deaths() {
-  const auto own = co_await on_own_machine();
+  const auto own = co_await on_own_machine(kStart);
   for (const DeploymentPtr& deployment : own) {
     std::set<std::string> noted;
     if (deployment->descriptor.reports_final_usage) co_await note_deaths_on(deployment, noted);
+  }
+}
+
+Task<void> Reconciler::note_earlier_ends(std::chrono::milliseconds patience) {
+  const auto own = co_await on_own_machine(patience);
+  for (const DeploymentPtr& deployment : own) {
+    // Rows before the list, as in reconcile().
+    auto read = [deployment](pqxx::work& tx) {
+      return sandbox_rows::expected_on(tx, deployment->name, deployment->tenant);
+    };
+    const auto expected = co_await lifecycle_.parts().database.run(std::move(read));
+    auto listing = deployment->backend->list();
+    auto outcome = co_await attempt_within(kTimeout, std::move(listing));
+    const auto* listed = std::get_if<std::vector<BackendSandbox>>(&outcome);
+    if (listed) co_await fail_lost(deployment, *listed, expected);
   }
 }
 
@@ -259,10 +274,12 @@ void Reconciler::send_for(DeploymentPtr deployment) {
 }
 
 // Which deployments are on our own machine is known once their nodes have answered. Empty after
-// two seconds.
-Task<std::vector<DeploymentPtr>> Reconciler::on_own_machine() const {
+// that patience.
+Task<std::vector<DeploymentPtr>> Reconciler::on_own_machine(
+    std::chrono::milliseconds patience) const {
   std::vector<DeploymentPtr> own;
-  for (std::chrono::milliseconds waited{0}; own.empty() && waited < kStart; waited += kLookAgain) {
+  for (std::chrono::milliseconds waited{0}; own.empty() && waited < patience;
+       waited += kLookAgain) {
     if (waited.count() > 0) co_await sleep_for(kLookAgain);
     const auto set = lifecycle_.parts().deployments.snapshot();
     for (const DeploymentPtr& deployment : *set)
@@ -273,7 +290,7 @@ Task<std::vector<DeploymentPtr>> Reconciler::on_own_machine() const {
 
 Task<void> Reconciler::run() {
   // A previous process may have crashed amid its work there.
-  const auto own = co_await on_own_machine();
+  const auto own = co_await on_own_machine(kStart);
   for (const DeploymentPtr& deployment : own) send_for(deployment);
   while (true) {
     const auto set = lifecycle_.parts().deployments.snapshot();

@@ -42,6 +42,9 @@ class Reconciler {
   // The same once those backends are known, within two seconds: await before anything else may end
   // the charge of a sandbox that died while no gateway was there.
   Task<void> note_earlier_deaths();
+  // Records what the registry misses on our own machine, for whatever reason it ended: await before
+  // usage is booked that nobody could book for a while. The machine has `patience` to become known.
+  Task<void> note_earlier_ends(std::chrono::milliseconds patience);
   // Whether the sandbox's death is known and the database does not have it: nothing else may end
   // its charge then. Thread-safe.
   bool has_unrecorded_death(const SandboxId& id) const;
@@ -59,7 +62,7 @@ class Reconciler {
   void log_unlisted(const DeploymentKey& deployment, const Error& reason);
   void set_unrecorded_deaths(const DeploymentKey& deployment, std::set<std::string> deaths);
   void send_for(DeploymentPtr deployment);
-  Task<std::vector<DeploymentPtr>> on_own_machine() const;
+  Task<std::vector<DeploymentPtr>> on_own_machine(std::chrono::milliseconds patience) const;
   Task<size_t> fail_lost(DeploymentPtr deployment, std::vector<BackendSandbox> listed,
                          std::vector<SandboxRecord> expected);
   // Records what became of an expected sandbox that is not listed. True: it is lost. False: it is
