@@ -18,7 +18,7 @@ from server import SOURCE, Client, Server  # noqa: E402
 
 def run_block(label, home, backup, **variables):
     page = open(SOURCE + "/docs/operating.md", encoding="utf-8").read()
-    text = re.search(rf"^```sh {label}\n(.*?)^```$", page, re.M | re.S).group(1)
+    text = re.search(rf"^ *```sh {label}\n(.*?)^ *```$", page, re.M | re.S).group(1)
     text = re.sub(r"^(home|backup)=/.*\n", "", text, flags=re.M)  # the page's own places
     subprocess.run(["bash", "-euo", "pipefail", "-c", text], check=True, cwd="/", timeout=120,
                    env={"PATH": os.environ["PATH"], "home": home, "backup": backup, **variables},
@@ -29,6 +29,13 @@ def operator_key(server):
     """A key from an idempotent request: a repeat is answered with the same one, which is kept sealed."""
     body = {"name": "before", "role": "operator"}
     return server.operator().ok("POST", "/v1/keys", body, headers={"Idempotency-Key": "before-the-backup"})
+
+
+def issued_number(server, tenant, day):
+    operator = server.operator()
+    draft = operator.ok("POST", "/v1/invoices", {"tenant": tenant, "from": f"2026-01-{day:02}T00:00:00Z",
+                                                 "to": f"2026-01-{day + 1:02}T00:00:00Z"})
+    return operator.ok("POST", f"/v1/invoices/{draft['id']}/issue")["number"]
 
 
 def text(path):
@@ -42,9 +49,10 @@ def saved(server, backup):
     secret = operator_key(server)["secret"]
     run_block("backup", server.home, backup)
     late, _ = server.tenant("after the backup")
+    numbers = [issued_number(server, tenant, day) for day in (3, 4)]
     server.tenants.clear()
-    return {"tenant": tenant, "secret": secret, "late": late, "key": text(server.home + "/master.key"),
-            "machine": text(server.home + "/gateway/machine")}
+    return {"tenant": tenant, "secret": secret, "late": late, "number": max(numbers),
+            "key": text(server.home + "/master.key"), "machine": text(server.home + "/gateway/machine")}
 
 
 def check_restored(server, known):
@@ -79,6 +87,8 @@ def test_where_only_the_database_is_lost():
         run_block("restore", server.home, backup)
         server.start()
         check_restored(server, known)
+        run_block("numbers", server.home, backup, number=str(known["number"]))
+        assert issued_number(server, known["tenant"], 5) == known["number"] + 1
         assert os.path.isdir(server.home + "/postgres/data.before")
 
 
