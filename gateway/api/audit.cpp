@@ -1,6 +1,7 @@
 #include "gateway/api/audit.hpp"
 
 #include "gateway/api/page.hpp"
+#include "gateway/api/tenant_scope.hpp"
 #include "gateway/api/time_range.hpp"
 
 namespace sandgate::api {
@@ -51,9 +52,9 @@ void AuditHandlers::add_routes(http::Routes& routes) {
 }
 
 Task<http::Response> AuditHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request, 2, {"action", "object", "key"});
+  const PageRequest page = read_page(request, 2, {"tenant", "action", "object", "key"});
   const TimeRange range = time_range_parameters(request.query);
-  AuditFilter filter{.tenant = request.caller.tenant,
+  AuditFilter filter{.tenant = tenant_parameter(request),
                      .action = request.query.find("action"),
                      .object = request.query.find("object"),
                      .key_id = request.query.find("key"),

@@ -3,6 +3,7 @@
 #include "gateway/api/audit.hpp"
 #include "gateway/api/page.hpp"
 #include "gateway/api/path_id.hpp"
+#include "gateway/api/tenant_scope.hpp"
 #include "gateway/core/document_reader.hpp"
 #include "gateway/core/moment.hpp"
 
@@ -101,10 +102,10 @@ Task<http::Response> KeyHandlers::create(http::Request& request) {
 }
 
 Task<http::Response> KeyHandlers::list(http::Request& request) {
-  const PageRequest page = read_page(request, 2);
+  const PageRequest page = read_page(request, 2, {"tenant"});
   std::optional<std::pair<Time, std::string>> after;
   if (!page.after.empty()) after = {page.time_after(0), page.after[1]};
-  auto reading = keys_.list(request.caller.tenant, std::move(after), page.rows_to_fetch());
+  auto reading = keys_.list(tenant_parameter(request), std::move(after), page.rows_to_fetch());
   const auto rows = co_await std::move(reading);
   const auto key = [](const ApiKey& row) {
     return std::vector{to_rfc3339(row.created_at), row.id.value};
