@@ -24,7 +24,7 @@ namespace fs = std::filesystem;
 class HostileImageTest : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    if (!can_run()) return;
+    if (!reason_to_skip().empty()) return;
     node_ = new LocalNode();
     fs::remove(images());
     fs::create_directory(images());
@@ -34,11 +34,12 @@ class HostileImageTest : public ::testing::Test {
     node_ = nullptr;
   }
   void SetUp() override {
-    if (!can_run()) GTEST_SKIP() << "needs root and busybox";
+    if (std::string reason = reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
     ASSERT_NE(node_, nullptr) << "the suite was not set up";
   }
-  static bool can_run() {
-    return LocalNode::reason_to_skip().empty() && fs::exists("/bin/busybox");
+  static std::string reason_to_skip() {
+    if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) return reason;
+    return fs::exists("/bin/busybox") ? "" : "needs /bin/busybox, of the package busybox-static";
   }
   static LocalNode& node() { return *node_; }
   static std::string images() { return node_->data_dir() + "/images"; }

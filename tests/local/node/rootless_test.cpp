@@ -44,7 +44,7 @@ bool as_account(F work) {
 
 std::string reason_to_skip() {
   if (geteuid() != 0) return "needs root, to become an ordinary account";
-  if (!fs::exists("/bin/busybox")) return "needs busybox";
+  if (!fs::exists("/bin/busybox")) return "needs /bin/busybox, of the package busybox-static";
   if (!as_account([] { return unshare(CLONE_NEWUSER) == 0; }))
     return "this kernel gives user namespaces to root only";
   return "";

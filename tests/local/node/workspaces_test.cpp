@@ -110,7 +110,8 @@ TEST_F(WorkspacesTest, NoProgramOfAnotherAccountIsLeftBehind) {
 
 // That of an account which an image names by its number only.
 TEST_F(WorkspacesTest, RootsGroupIsAnotherOutside) {
-  if (!std::filesystem::exists("/bin/busybox")) GTEST_SKIP() << "needs busybox";
+  if (!std::filesystem::exists("/bin/busybox"))
+    GTEST_SKIP() << "needs /bin/busybox, of the package busybox-static";
   std::filesystem::remove(node_->data_dir() + "/images");
   ImageStore store(node_->data_dir() + "/images");
   const std::string layout = directory_.path() + "/layout";
