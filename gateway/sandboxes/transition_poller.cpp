@@ -1,5 +1,7 @@
 #include "gateway/sandboxes/transition_poller.hpp"
 
+#include <set>
+
 #include "gateway/core/one_shot_event.hpp"
 
 namespace sandgate {
@@ -15,6 +17,14 @@ struct TransitionPoller::Poll {
   CachedSandboxPtr found;
   std::exception_ptr failure;
 };
+
+struct TransitionPoller::Marks {
+  std::mutex mutex;
+  std::multiset<std::string> ids;  // of sandboxes
+};
+
+TransitionPoller::TransitionPoller(SandboxCache& cache, asio::any_io_executor executor)
+    : cache_(cache), executor_(std::move(executor)), marks_(std::make_shared<Marks>()) {}
 
 Task<CachedSandboxPtr> TransitionPoller::poll(SandboxId id) {
   std::shared_ptr<Poll> poll;
@@ -33,17 +43,17 @@ Task<CachedSandboxPtr> TransitionPoller::poll(SandboxId id) {
 }
 
 std::shared_ptr<void> TransitionPoller::mark_pausing(const SandboxId& id) {
-  std::lock_guard lock(mutex_);
-  marked_.insert(id.value);
-  return std::shared_ptr<void>(nullptr, [this, id = id.value](void*) {
-    std::lock_guard again(mutex_);
-    marked_.erase(marked_.find(id));
+  std::lock_guard lock(marks_->mutex);
+  marks_->ids.insert(id.value);
+  return std::shared_ptr<void>(nullptr, [marks = marks_, id = id.value](void*) {
+    std::lock_guard again(marks->mutex);
+    marks->ids.erase(marks->ids.find(id));
   });
 }
 
 bool TransitionPoller::is_marked(const SandboxId& id) {
-  std::lock_guard lock(mutex_);
-  return marked_.contains(id.value);
+  std::lock_guard lock(marks_->mutex);
+  return marks_->ids.contains(id.value);
 }
 
 Task<void> TransitionPoller::wait_until_unmarked(SandboxId id) {

@@ -2,7 +2,6 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <set>
 #include <string>
 
 #include "gateway/sandboxes/sandbox_cache.hpp"
@@ -13,14 +12,13 @@ namespace sandgate {
 // many requests at once cost one query at a time. Thread-safe; must outlive its waiters.
 class TransitionPoller {
  public:
-  TransitionPoller(SandboxCache& cache, asio::any_io_executor executor)
-      : cache_(cache), executor_(std::move(executor)) {}
+  TransitionPoller(SandboxCache& cache, asio::any_io_executor executor);
 
   // The sandbox after 20 ms; null: there is none. Throws what reading it throws.
   Task<CachedSandboxPtr> poll(SandboxId id);
 
   // Marks the sandbox, while the handle lives, as about to be paused by this process. Use of the
-  // sandbox waits for that in wait_until_unmarked().
+  // sandbox waits for that in wait_until_unmarked(). The handle may outlive this object.
   std::shared_ptr<void> mark_pausing(const SandboxId& id);
   bool is_marked(const SandboxId& id);
   // Returns once no handle lives, or after 5 s.
@@ -28,13 +26,14 @@ class TransitionPoller {
 
  private:
   struct Poll;
+  struct Marks;
   Task<void> carry_out(std::shared_ptr<Poll> poll, SandboxId id);
 
   SandboxCache& cache_;
   const asio::any_io_executor executor_;
   std::mutex mutex_;
   std::map<std::string, std::shared_ptr<Poll>> polls_;  // by sandbox; not read yet
-  std::multiset<std::string> marked_;  // sandbox ids
+  const std::shared_ptr<Marks> marks_;
 };
 
 }  // namespace sandgate
