@@ -4,6 +4,7 @@
 #include "gateway/core/both.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/settle.hpp"
+#include "gateway/core/statement.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/creating/price_scope.hpp"
 #include "gateway/sandboxes/failure_translation.hpp"
@@ -11,6 +12,7 @@
 #include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "gateway/sandboxes/rows/snapshot_rows.hpp"
 #include "gateway/sandboxes/uncancelled.hpp"
+#include "gateway/sandboxes/unfinished_pause.hpp"
 #include "gateway/sandboxes/upkeep/elsewhere.hpp"
 #include "providers/backoff.hpp"
 
@@ -24,8 +26,6 @@ constexpr std::chrono::seconds kLastExtend{2};  // what a last try and the pause
 constexpr std::chrono::seconds kPauseAgain{300};
 constexpr std::chrono::milliseconds kCopyPause{50};  // between checks for a copy being made
 constexpr int kPauseTries = 3;  // the sandbox may be paused and resumed concurrently
-constexpr std::chrono::seconds kPauseLease{30};  // of a process at work
-constexpr std::chrono::milliseconds kLeavePause{500};
 
 Resources kept_resources(const SandboxRecord& record, MeterState metered) {
   Resources kept = record.resources;
@@ -34,20 +34,8 @@ Resources kept_resources(const SandboxRecord& record, MeterState metered) {
   return kept;
 }
 
-// Shortens the lease of a row that no process works on. False: the database did not take it.
-Task<bool> is_postponed(Database& database, SandboxId id) {
-  auto write = [id](pqxx::work& tx) { sandbox_rows::postpone_pausing(tx, id); };
-  const auto outcome = co_await attempt(database.run(std::move(write)));
-  co_return !std::holds_alternative<Error>(outcome);
-}
-
-// Retries until the lease would have ended by itself.
-Task<void> keep_postponing(Database& database, SandboxId id) {
-  for (auto rest = kPauseLease / kLeavePause; rest > 0; --rest) {
-    co_await sleep_for(kLeavePause);
-    const bool postponed = co_await is_postponed(database, id);
-    if (postponed) co_return;
-  }
+SandboxState before(SandboxState result) {
+  return result == SandboxState::paused ? SandboxState::running : SandboxState::paused;
 }
 
 template <class T>
@@ -83,6 +71,11 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
   parts_.spend.adjust(tx, record, {});
 }
 
+bool Pausing::is_on_own_machine(const SandboxRecord& record) const {
+  const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
+  return deployment && !deployment->descriptor.machine.empty();
+}
+
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps requested, bool waits) {
   for (int tries = kPauseTries;; --tries) {
     const SandboxRecord record = co_await lifecycle_.settled(tenant, id);
@@ -115,7 +108,7 @@ Task<Pausing::MaybeRecord> Pausing::write_intention(SandboxId id, SandboxState s
   auto look = parts_.database.run([id](pqxx::work& tx) { return sandbox_rows::find(tx, id); });
   const auto found = co_await attempt(std::move(look));
   const auto* record = std::get_if<MaybeRecord>(&found);
-  if (!record) end_lease_soon(id);
+  if (!record) leave_unfinished(lifecycle_, id);
   if (!record || !*record || (*record)->state != state) throw error;
   co_return *record;
 }
@@ -123,8 +116,10 @@ Task<Pausing::MaybeRecord> Pausing::write_intention(SandboxId id, SandboxState s
 Task<Pausing::MaybeRecord> Pausing::begin_pause(SandboxRecord running, Keeps requested,
                                                 bool waits) {
   const SandboxId id = running.id;
-  auto write = [id, requested, waits](pqxx::work& tx) {
-    return sandbox_rows::set_pausing(tx, id, requested, kPauseLease, waits);
+  const bool may_be_lost = !waits && is_on_own_machine(running);
+  auto write = [id, requested, waits, may_be_lost](pqxx::work& tx) {
+    if (may_be_lost) commit_asynchronously(tx);
+    return sandbox_rows::set_pausing(tx, id, requested, sandbox_rows::kPauseLease, waits);
   };
   // Use that begins from here on waits for the row instead of being frozen midway.
   auto mark = lifecycle_.transitions().mark_pausing(id);
@@ -158,8 +153,10 @@ Task<SandboxRecord> Pausing::resume(TenantId tenant, SandboxId id) {
 
 Task<SandboxRecord> Pausing::begin_resume(SandboxRecord paused) {
   const SandboxId id = paused.id;
-  auto write = [this, id](pqxx::work& tx) {
-    auto resuming = sandbox_rows::set_resuming(tx, id, kPauseLease);
+  const bool may_be_lost = is_on_own_machine(paused);
+  auto write = [this, id, may_be_lost](pqxx::work& tx) {
+    if (may_be_lost) commit_asynchronously(tx);
+    auto resuming = sandbox_rows::set_resuming(tx, id, sandbox_rows::kPauseLease);
     if (!resuming) return resuming;
     // Running costs more than being paused, so the budget has to cover it again.
     const PlannedCharge charge{
@@ -290,8 +287,12 @@ Task<SandboxRecord> Pausing::write_result(SandboxId id, SandboxState state, Chan
   const auto written = co_await std::move(writing);
   const bool kept = written && written->state == state;
   kept ? parts_.cache.store(*written, mark) : parts_.cache.invalidate(id);
-  if (!kept) throw written ? wrong_state(*written) : wrong_state(SandboxState::stopped);
-  co_return *written;
+  if (kept) co_return *written;
+  if (!written) throw wrong_state(SandboxState::stopped);
+  const bool intention_is_lost = written->state == before(state) && is_on_own_machine(*written);
+  if (!intention_is_lost) throw wrong_state(*written);
+  leave_unfinished(lifecycle_, id);
+  throw Error(ErrorCode::unavailable, "the database was restarted meanwhile: look again soon");
 }
 
 Task<SandboxRecord> Pausing::keep_paused(SandboxId id, Keeps kept,
@@ -324,17 +325,14 @@ Task<Pausing::MaybeRecord> Pausing::write_or_end_lease(SandboxId id, Change chan
   auto outcome = co_await attempt(std::move(writing));
   if (auto* written = std::get_if<MaybeRecord>(&outcome)) co_return std::move(*written);
   parts_.cache.invalidate(id);
-  end_lease_soon(id);
+  leave_unfinished(lifecycle_, id);
   throw std::get<Error>(outcome);
 }
 
 Task<void> Pausing::end_lease(SandboxId id) {
-  const bool postponed = co_await is_postponed(parts_.database, id);
-  if (!postponed) end_lease_soon(id);
-}
-
-void Pausing::end_lease_soon(SandboxId id) {
-  spawn_detached(parts_.executor, keep_postponing(parts_.database, std::move(id)));
+  auto write = [id](pqxx::work& tx) { sandbox_rows::postpone_pausing(tx, id); };
+  const auto outcome = co_await attempt(parts_.database.run(std::move(write)));
+  if (std::holds_alternative<Error>(outcome)) leave_unfinished(lifecycle_, id);
 }
 
 Task<void> Pausing::undo(SandboxRecord record, Error error) {

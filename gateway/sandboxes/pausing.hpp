@@ -7,7 +7,8 @@ namespace sandgate {
 inline constexpr std::chrono::seconds kPausedTtl{365 * 24 * 3600};
 
 // Pauses and resumes sandboxes. The intention is written to the row first. After a crash the reaper
-// carries it out again, which is safe since both verbs are idempotent on backends.
+// carries it out again, which is safe since both verbs are idempotent on backends. On our own
+// machine a database that crashes may lose the intention: see leave_unfinished().
 class Pausing {
  public:
   explicit Pausing(Lifecycle& lifecycle) : lifecycle_(lifecycle), parts_(lifecycle.parts()) {}
@@ -38,6 +39,8 @@ class Pausing {
                                       std::optional<Meter::Measured> counters);
   Task<SandboxRecord> carry_out_resume(SandboxRecord record);
   Task<DeploymentPtr> backend_of(SandboxRecord record);  // throws unavailable
+  // Where the row can be brought into line with the machine, so that the intention may be lost.
+  bool is_on_own_machine(const SandboxRecord& record) const;
   // Handles a refusal or missing answer of the backend; returns the error for the caller.
   Task<Error> give_up(SandboxRecord record, Error error);
   // Sets the backend's TTL, or the longest that it allows. Asks again for some seconds if the
@@ -50,7 +53,8 @@ class Pausing {
   // Waits while a snapshot or fork of the sandbox is being made.
   Task<Outcome<std::monostate>> ask_to_resume(DeploymentPtr deployment, SandboxRecord record);
   Task<bool> is_copied(SandboxId id);
-  // Writes the result `state`, paused or running. Throws conflict when the row has left its state.
+  // Writes the result `state`, paused or running. Throws conflict when the row has left its state,
+  // and unavailable when the intention was lost.
   Task<SandboxRecord> write_result(SandboxId id, SandboxState state, Change change);
   Task<SandboxRecord> keep_paused(SandboxId id, Keeps kept,
                                   std::optional<Meter::Measured> counters);
@@ -59,7 +63,6 @@ class Pausing {
   Task<MaybeRecord> write_or_end_lease(SandboxId id, Change change);
   // Ends the row's lease early, so that the reaper may retry soon.
   Task<void> end_lease(SandboxId id);
-  void end_lease_soon(SandboxId id);  // once the database answers
   Task<void> undo(SandboxRecord record, Error error);
   // After a pause that failed: gives the backend the rest of the TTL again in place of kPausedTtl.
   Task<void> restore_ttl(SandboxRecord pausing);

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support", HERE + "/../bench"]
@@ -190,6 +191,33 @@ def test_the_database_dies_amid_pauses():
             restless.stop()
             client = again(server, client)
             await_rest(client, box, 12)
+        client.ok("DELETE", f"/v1/sandboxes/{box}")
+        wait_until(lambda: metered_as(server) == "closed", 10, "the end is written")
+    finally:
+        server.close()
+
+
+def test_the_database_loses_that_a_pause_began():
+    server, _, client = fresh()
+    try:
+        box = create(client, ttl_seconds=600)["id"]
+        for verb, half, lost in (("pause", "pausing", "running"), ("resume", "resuming", "paused")):
+            server.kill("node", signal.SIGSTOP)
+            try:
+                with ThreadPoolExecutor(1) as caller:
+                    told = caller.submit(client.call, "POST", f"/v1/sandboxes/{box}/{verb}", {})
+                    wait_until(lambda: psql(server, "SELECT state FROM sandbox") == half, 10, "it has begun")
+                    psql(server, f"UPDATE sandbox SET state = '{lost}'")
+                    server.kill("node", signal.SIGCONT)
+                    problem = told.result()
+            finally:
+                server.kill("node", signal.SIGCONT)
+            assert problem.json()["code"] == "unavailable", problem.json()
+            done = {"pause": "paused", "resume": "running"}[verb]
+            # Sooner than the comparison with the machine, which comes every 15 s.
+            wait_until(lambda: state(client, box) == done, 3, "the row tells what was done")
+            assert is_frozen(box) == (done == "paused")
+        assert run(client, box, "echo", "on")["stdout"] == "on\n"
         client.ok("DELETE", f"/v1/sandboxes/{box}")
         wait_until(lambda: metered_as(server) == "closed", 10, "the end is written")
     finally:

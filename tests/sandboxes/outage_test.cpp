@@ -108,6 +108,8 @@ TEST(Outage, APauseThatCannotBeWrittenIsUnavailable) {
   }
   EXPECT_EQ(world.a->state_of(box.backend_id), BackendState::running);
   TestDatabase::start_cluster();
+  run(world.lifecycle->transitions().wait_until_unmarked(box.id));
+  EXPECT_FALSE(world.lifecycle->transitions().is_marked(box.id));
 }
 
 // The sweep may come to the database before the journal does.

@@ -96,10 +96,10 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
       run_prepared(tx, sql, ahead.count(), most, lease.count(), to_micros(created_since)));
 }
 
-void postpone_pausing(pqxx::work& tx, const SandboxId& id) {
+bool postpone_pausing(pqxx::work& tx, const SandboxId& id) {
   static const std::string kSql = "UPDATE sandbox SET" + std::string(kPutOff) +
                                   " WHERE id = $1 AND state IN ('pausing', 'resuming')";
-  run_prepared(tx, kSql, id.value);
+  return run_prepared(tx, kSql, id.value).affected_rows() == 1;
 }
 
 std::optional<std::string> last_transition(pqxx::work& tx, const SandboxId& id) {

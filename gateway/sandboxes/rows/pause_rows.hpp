@@ -4,6 +4,9 @@
 // SQL statements of pausing and resuming; the rules of sandbox_rows.hpp apply.
 namespace sandgate::sandbox_rows {
 
+// The lease of a process that carries out a pause or resume.
+inline constexpr std::chrono::seconds kPauseLease{30};
+
 // running -> pausing; `requested` is the state to keep. `waits`: on_expiry is `pause` until the
 // sandbox runs again, so that it outlives its TTL while it is paused.
 std::optional<SandboxRecord> set_pausing(pqxx::work& tx, const SandboxId& id, Keeps requested,
@@ -30,8 +33,8 @@ std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condit
                                        Time created_since, int most,
                                        std::chrono::milliseconds ahead,
                                        std::chrono::milliseconds lease);
-// Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s.
-void postpone_pausing(pqxx::work& tx, const SandboxId& id);
+// Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s. False: no such row.
+bool postpone_pausing(pqxx::work& tx, const SandboxId& id);
 // The sandbox's state, then what each pause or resume changes; empty: no such row.
 std::optional<std::string> last_transition(pqxx::work& tx, const SandboxId& id);
 // How often that or revert() was done since set_pausing() or set_resuming(); 0: no such row.

@@ -5,6 +5,7 @@
 #include "gateway/sandboxes/pausing.hpp"
 #include "gateway/sandboxes/rows/pause_rows.hpp"
 #include "gateway/sandboxes/rows/snapshot_rows.hpp"
+#include "gateway/sandboxes/upkeep/elsewhere.hpp"
 
 namespace sandgate {
 namespace {
@@ -55,6 +56,23 @@ Task<void> align(Lifecycle& lifecycle, DeploymentPtr deployment, SandboxRecord r
   co_await attempt(std::move(stopping));
 }
 
+bool is_on_own_machine(const DeploymentPtr& deployment, const SandboxRecord& record) {
+  return deployment && !deployment->descriptor.machine.empty() &&
+         !is_elsewhere(record.id.value, record.backend_id, deployment->descriptor);
+}
+
+Task<void> align_row(Lifecycle& lifecycle, SandboxId id) {
+  auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
+  const auto record = co_await lifecycle.parts().database.run(std::move(read));
+  if (!record) co_return;
+  const auto deployment = lifecycle.parts().deployments.find(record->tenant, record->deployment);
+  if (!is_on_own_machine(deployment, *record)) co_return;
+  const auto found = co_await deployment->backend->find(record->backend_id);
+  if (!found) co_return;
+  auto aligning = align_states(lifecycle, deployment, {*record}, {*found});
+  co_await std::move(aligning);
+}
+
 }  // namespace
 
 Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
@@ -71,6 +89,13 @@ Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
     co_await align(lifecycle, deployment, record);
   }
   co_return differing;
+}
+
+Task<void> align_state(Lifecycle& lifecycle, SandboxId id) {
+  auto aligning = align_row(lifecycle, std::move(id));
+  const auto outcome = co_await attempt(std::move(aligning));
+  if (const auto* error = std::get_if<Error>(&outcome))
+    log::info("the state of a sandbox was not compared", {{"reason", error->what()}});
 }
 
 Task<CachedSandboxPtr> refresh_state(Lifecycle& lifecycle, TenantId tenant, SandboxId id) {

@@ -12,6 +12,9 @@ namespace sandgate {
 Task<size_t> align_states(Lifecycle& lifecycle, DeploymentPtr deployment,
                           std::vector<SandboxRecord> expected, std::vector<BackendSandbox> listed);
 
+// The same for one sandbox, if it is on our own machine, and now. Throws nothing.
+Task<void> align_state(Lifecycle& lifecycle, SandboxId id);
+
 // As Lifecycle::refresh(); a running row whose sandbox is paused at its backend becomes paused as
 // by a call. The reverse is left alone: no vendor is known to say "paused" of what runs, but some
 // say of all that they do not name otherwise that it runs.
