@@ -124,14 +124,15 @@ void tighten_env(ObjectReader& reader, Problems& problems, Profile& profile) {
   }
 }
 
-// Replaces a list by the requested one, whose items must be in it unless it is empty.
-void narrow(ObjectReader& reader, std::string_view name, std::vector<std::string>& list) {
+// Replaces a list by the requested one, whose items must be in it unless it is empty. True: done.
+bool narrow(ObjectReader& reader, std::string_view name, std::vector<std::string>& list) {
   const auto asked = read_names(reader, name);
-  if (!asked || asked->empty()) return;
+  if (!asked || asked->empty()) return false;
   for (size_t i = 0; i < asked->size(); ++i)
     if (!list.empty() && !contains(list, (*asked)[i]))
       reader.item_problem(name, i, "'" + (*asked)[i] + "' " + std::string(kBeyond));
   list = *asked;
+  return true;
 }
 
 void tighten_placement(ObjectReader& parent, Problems& problems, PlacementPolicy& placement) {
@@ -139,7 +140,8 @@ void tighten_placement(ObjectReader& parent, Problems& problems, PlacementPolicy
   if (!object) return;
   ObjectReader reader(*object, problems, parent.path_of("placement"));
   narrow(reader, "only", placement.only);
-  narrow(reader, "order", placement.order);
+  // Who may choose one deployment by `only` may also say which to try first.
+  if (narrow(reader, "order", placement.order)) placement.strategy = Strategy::priority;
   for (auto& item : read_names(reader, "exclude").value_or(std::vector<std::string>{}))
     if (!contains(placement.exclude, item)) placement.exclude.push_back(std::move(item));
   if (const auto region = reader.text("region", {.min = 1, .max = 63})) {

@@ -132,6 +132,18 @@ TEST(Merge, RefusesWhatLoosens) {
   EXPECT_EQ(refused_paths("[]"), std::vector<std::string>{""});
 }
 
+TEST(Merge, AnOrderComesBeforeTheStrategy) {
+  const Profile cheapest = parse_profile_yaml("{name: a}");
+  const auto placement = [&](const char* body) {
+    return merge(cheapest, parse_json(body)).profile.placement;
+  };
+  EXPECT_EQ(placement("{}").strategy, Strategy::cheapest);
+  EXPECT_EQ(placement(R"({"placement":{"order":[]}})").strategy, Strategy::cheapest);
+  const PlacementPolicy ordered = placement(R"({"placement":{"order":["b","a"]}})");
+  EXPECT_EQ(ordered.strategy, Strategy::priority);
+  EXPECT_EQ(ordered.order, (std::vector<std::string>{"b", "a"}));
+}
+
 TEST(Merge, KeepsDenyUnlessTheProfileIsOpen) {
   const Profile open = parse_profile_yaml("{name: a, network: {default: allow}}");
   const auto network = [&](const char* body) {

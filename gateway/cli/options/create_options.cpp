@@ -35,8 +35,7 @@ void add_create_options(CLI::App& command, CreateOptions& options) {
       ->allow_extra_args(false);
   command
       .add_option("--order", options.order,
-                  "Deployment to try, in the order given, where the strategy is priority; "
-                  "repeatable")
+                  "Deployment to try, in the order given, before any others; repeatable")
       ->allow_extra_args(false);
   command.add_option("--exclude", options.exclude, "Deployment to avoid; repeatable")
       ->allow_extra_args(false);
