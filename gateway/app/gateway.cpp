@@ -33,7 +33,8 @@ Config fitted(Config config) {
 }  // namespace
 
 Gateway::Gateway(const Config& config)
-    : foundation_(fitted(config)),
+    : signals_(block_signals()),
+      foundation_(fitted(config)),
       registry_(foundation_),
       accounting_(foundation_),
       backends_(foundation_),
@@ -69,10 +70,10 @@ bool Gateway::prepare_once() {
 
 // Retries without limit: a gateway that gave up would be missing when the database returns. Returns
 // false if told to stop meanwhile.
-bool Gateway::prepare(const sigset_t& signals) {
+bool Gateway::prepare() {
   for (auto pause = kFirstPause; !prepare_once(); pause = std::min(pause * 2, kLongestPause)) {
     const timespec limit{pause.count() / 1000, pause.count() % 1000 * 1'000'000};
-    const int number = sigtimedwait(&signals, nullptr, &limit);
+    const int number = sigtimedwait(&signals_, nullptr, &limit);
     if (number == SIGTERM || number == SIGINT) return false;
     if (number == SIGHUP) reload();
   }
@@ -141,12 +142,11 @@ void Gateway::render(MetricText& out) const {
 }
 
 void Gateway::run() {
-  const sigset_t signals = block_signals();
   bool told_to_stop = false;
   try {
     foundation_.io.start();
     listeners_.listen();
-    told_to_stop = !prepare(signals);
+    told_to_stop = !prepare();
     if (!told_to_stop) start();
   } catch (const Error& error) {
     // No orderly teardown here, as at the end of this function.
@@ -154,7 +154,7 @@ void Gateway::run() {
     std::_Exit(kCannotStart);
   }
   int number = 0;
-  while (!told_to_stop && sigwait(&signals, &number) == 0 && number == SIGHUP) reload();
+  while (!told_to_stop && sigwait(&signals_, &number) == 0 && number == SIGHUP) reload();
   log::info("stopping");
   // Another worker may wait for it: one whose server was killed ends while the next one starts.
   sandboxes_.outage.release();

@@ -11,16 +11,16 @@ namespace sandgate {
 // background work and render() for metrics.
 class Gateway {
  public:
+  // Blocks the signals that run() waits for, and so has to be made before other threads exist.
   explicit Gateway(const Config& config);
 
   // Listens, waits for the database, migrates it, loads the caches and serves until SIGTERM or
   // SIGINT. SIGHUP reloads certificates, cached tables and the settings renewed by the supervisor.
-  // Blocks these signals, so call it before other threads exist. Ends the process with exit code 0
-  // after a stop, or kCannotStart if it cannot start.
+  // Ends the process with exit code 0 after a stop, or kCannotStart if it cannot start.
   [[noreturn]] void run();
 
  private:
-  bool prepare(const sigset_t& signals);
+  bool prepare();
   bool prepare_once();
   void subscribe();
   void start_background_work();
@@ -29,6 +29,7 @@ class Gateway {
   void apply_settings();
   void render(MetricText& out) const;
 
+  const sigset_t signals_;  // blocked in all threads: one that takes them would end the process
   Foundation foundation_;  // settings, threads, database, HTTP client for vendors
   Registry registry_;  // tenants, their keys, profiles and secrets
   Accounting accounting_;  // prices, the meter, budgets, invoices, exports

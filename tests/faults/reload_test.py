@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, HERE + "/../support"]
@@ -47,6 +48,23 @@ def test_a_reload_during_a_start_ends_nothing():
         ready.set()
         thread.join()
         server.close()
+
+
+def test_a_stop_amid_a_reload_lets_requests_end():
+    with Server() as server:
+        tenant, client = server.tenant("stop")
+        server.profile("test")
+        box = "/v1/sandboxes/" + client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        # On a connection of its own: on a kept one that breaks, a request is repeated.
+        caller = server.key(tenant, "developer")
+        worker = server.pids("worker")[0]
+        with ThreadPoolExecutor(1) as pool:
+            running = pool.submit(caller.ok, "POST", box + "/exec", {"shell": "touch begun; sleep 3; echo whole"})
+            wait_until(lambda: client.call("GET", box + "/files/stat?path=begun").status == 200, 30, "the program runs")
+            for _ in range(1000):
+                os.kill(worker, signal.SIGHUP)
+            os.kill(worker, signal.SIGTERM)
+            assert running.result()["stdout"] == "whole\n"
 
 
 def test_a_reload_takes_limits_and_says_what_waits():
