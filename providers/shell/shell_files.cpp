@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/file_time.hpp"
 #include "gateway/core/random.hpp"
 #include "providers/shell/shell_command.hpp"
 
@@ -74,7 +75,7 @@ FileEntry take_entry(std::string_view& text) {
   entry.type = type_of(mode);
   entry.mode = mode & 07777;
   entry.size = size;
-  entry.modified_at = from_micros(seconds * 1'000'000);
+  entry.modified_at = file_time(seconds);
   // Without a target the terminator follows at once, without its leading newline.
   if (text.starts_with(kEnd.substr(1)))
     text.remove_prefix(kEnd.size() - 1);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "gateway/core/file_time.hpp"
+
 namespace sandgate {
 namespace {
 
@@ -26,6 +28,14 @@ TEST(Rfc3339, RefusesWhatIsNotATime) {
         "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-00:01",
         "9999-12-31T23:59:60Z"})
     EXPECT_FALSE(from_rfc3339(text)) << text;
+}
+
+TEST(FileTime, IsOneThatCanBeWrittenAndRead) {
+  EXPECT_EQ(file_time(1'795'162'150), from_rfc3339("2026-11-20T08:09:10Z"));
+  for (const int64_t seconds : {INT64_MIN, int64_t{-62'135'596'800}})
+    EXPECT_EQ(file_time(seconds), from_rfc3339("0001-01-02T00:00:00Z"));
+  for (const int64_t seconds : {INT64_MAX, int64_t{253'402'300'800}})
+    EXPECT_EQ(file_time(seconds), from_rfc3339("9999-12-31T23:59:59Z"));
 }
 
 }  // namespace

@@ -89,6 +89,15 @@ TEST_F(ShellFilesTest, TheRootAndTheHomeStay) {
   EXPECT_EQ(code(remove_line("d", true)), std::nullopt);
 }
 
+TEST_F(ShellFilesTest, TimesThatNobodyCouldWriteGiveWayToTheNearest) {
+  const auto year_of = [](const std::string& seconds) {
+    const std::string output = "81a4 0 " + seconds + "\n/f\n//\n//\n";
+    return to_rfc3339(read_entries(base64_encode(output + "=0")).at(0).modified_at).substr(0, 4);
+  };
+  EXPECT_EQ(year_of("-99999999999"), "0001");
+  EXPECT_EQ(year_of("9999999999999999"), "9999");
+}
+
 TEST_F(ShellFilesTest, OutputThatIsNoneOfOursIsRefused) {
   for (const std::string text : {"", "%%%", "aGk=", "=0", "x=0", "81a4 5 1\n/a=0"})
     EXPECT_THROW(read_entries(text), Error) << text;

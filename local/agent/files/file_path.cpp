@@ -10,14 +10,14 @@
 #include <cstdio>
 #include <vector>
 
+#include "gateway/core/file_time.hpp"
+
 namespace sandgate::agent {
 namespace {
 
 constexpr int kMaxLinks = 40;
 constexpr mode_t kParentMode = 0755;
 constexpr mode_t kPermissions = 07777;
-// Years 1 to 9999, the range of RFC 3339.
-constexpr int64_t kFirstSecond = -62'135'596'800, kLastSecond = 253'402'300'799;
 
 std::string normalised(const std::string& path) {
   std::vector<std::string> parts;
@@ -151,8 +151,8 @@ const char* type_name(mode_t mode) {
 }
 
 nlohmann::json entry_of(const struct stat& info, const std::string& path) {
-  const int64_t seconds = std::clamp<int64_t>(info.st_mtim.tv_sec, kFirstSecond, kLastSecond);
-  const int64_t modified = seconds * 1'000'000 + info.st_mtim.tv_nsec / 1000;
+  const Time second = file_time(info.st_mtim.tv_sec);
+  const int64_t modified = to_micros(second) + info.st_mtim.tv_nsec / 1000;
   char revision[64];
   std::snprintf(revision, sizeof revision, "%llx.%llx.%lx",
                 static_cast<unsigned long long>(info.st_ino),
