@@ -97,7 +97,7 @@ class World:
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 words = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
-                parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
+                parent = int(open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             if parent == node and words[1:2] == [b"egress"]:

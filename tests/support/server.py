@@ -148,7 +148,7 @@ class Server:
         for entry in filter(str.isdigit, os.listdir("/proc")):
             try:
                 line = open(f"/proc/{entry}/cmdline", "rb").read().split(b"\0")
-                parent = int(open(f"/proc/{entry}/stat").read().rsplit(")", 1)[1].split()[1])
+                parent = int(open(f"/proc/{entry}/stat", errors="replace").read().rsplit(")", 1)[1].split()[1])
             except OSError:
                 continue
             if role == "serve" and int(entry) == self.process.pid:
