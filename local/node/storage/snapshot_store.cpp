@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "gateway/core/files.hpp"
+#include "gateway/core/log.hpp"
 #include "local/namespaces/disk_copy.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -31,6 +32,10 @@ std::optional<StoredSnapshot> read_document(const std::string& path) {
   } catch (const std::exception&) {
     return std::nullopt;
   }
+}
+
+void unlink_if_there(const std::string& path) {
+  if (unlink(path.c_str()) != 0 && errno != ENOENT) throw StepError("remove snapshot", errno);
 }
 
 // Throws if remove() has unlinked the image while it was being made.
@@ -116,7 +121,7 @@ StoredSnapshot SnapshotStore::add(StoredSnapshot snapshot, int disk, bool lastin
                    lasting ? Durability::through_power_cuts : Durability::until_reboot);
     require_wanted(image);
   } catch (...) {
-    remove(snapshot.id);
+    discard(snapshot.id);
     throw;
   }
   return snapshot;
@@ -140,8 +145,17 @@ OpenSnapshot SnapshotStore::open(const std::string& id) const {
 
 // The image first: whoever is making it looks for its name after writing the document.
 void SnapshotStore::remove(const std::string& id) {
-  unlink(image_path(id).c_str());
-  unlink(document_path(id).c_str());
+  unlink_if_there(image_path(id));
+  unlink_if_there(document_path(id));
+}
+
+// What made it necessary is what the caller has to hear of.
+void SnapshotStore::discard(const std::string& id) noexcept {
+  try {
+    remove(id);
+  } catch (const StepError&) {
+    log::warn("an unfinished snapshot is left", {{"snapshot", id}});
+  }
 }
 
 std::vector<StoredSnapshot> SnapshotStore::list() const { return snapshots_in(directory_); }

@@ -51,12 +51,14 @@ class SnapshotStore {
   std::optional<StoredSnapshot> find(const std::string& id) const;
   bool has_begun(const std::string& id) const;  // it exists or is being made
   OpenSnapshot open(const std::string& id) const;  // throws Error(not_found)
-  void remove(const std::string& id);  // unknown ids are ignored
+  // Unknown ids are ignored. Throws StepError while any of it is left, as on a read-only disk.
+  void remove(const std::string& id);
   std::vector<StoredSnapshot> list() const;
 
  private:
   std::string image_path(const std::string& id) const;
   std::string document_path(const std::string& id) const;
+  void discard(const std::string& id) noexcept;
 
   std::string directory_;
 };

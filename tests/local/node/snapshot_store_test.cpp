@@ -46,6 +46,20 @@ TEST_F(SnapshotStoreTest, WhatIsRemovedWhileItIsMadeIsGone) {
   EXPECT_TRUE(files().empty());
 }
 
+// A directory in the place of a file cannot be unlinked, by root either.
+TEST_F(SnapshotStoreTest, WhatCannotBeRemovedIsNotTakenForRemoved) {
+  SnapshotStore store(place_);
+  for (const std::string half : {"/sn1.img", "/sn1.json"}) {
+    add(store, "sn1");
+    std::filesystem::remove(place_ + half);
+    std::filesystem::create_directory(place_ + half);
+    EXPECT_THROW(store.remove("sn1"), StepError) << half;
+    std::filesystem::remove(place_ + half);
+    store.remove("sn1");
+    EXPECT_TRUE(files().empty()) << half;
+  }
+}
+
 TEST_F(SnapshotStoreTest, KnowsWhatIsBeingMade) {
   SnapshotStore store(place_);
   bool begun = false, found = true;
