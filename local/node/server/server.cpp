@@ -24,6 +24,10 @@ Json failure_answer(const Json& id, std::exception_ptr failure) {
     const std::string reason = std::string(step.what()) + ": " + std::strerror(step.number);
     log::error("request failed", {{"error", reason}});
     return wire::error_answer(id, Error(failure_code(step), "the node failed (" + reason + ")"));
+  } catch (const std::system_error& refused) {
+    log::error("request failed", {{"error", refused.what()}});
+    return wire::error_answer(
+        id, Error(failure_code(refused), "the node failed (" + refused.code().message() + ")"));
   } catch (const std::exception& other) {
     log::error("request failed", {{"error", other.what()}});
     return wire::error_answer(id, Error(ErrorCode::internal, "the node failed"));

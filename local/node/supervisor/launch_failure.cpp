@@ -21,6 +21,10 @@ ErrorCode failure_code(const StepError& failure) {
   return in_the_way ? ErrorCode::invalid : ErrorCode::internal;
 }
 
+ErrorCode failure_code(const std::system_error& failure) {
+  return failure_code(StepError(failure.what(), failure.code().value()));
+}
+
 Error to_error(const StepError& failure) {
   return Error(failure_code(failure), std::string("the sandbox could not be made (") +
                                           failure.what() + ": " + std::strerror(failure.number) +

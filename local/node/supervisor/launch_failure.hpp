@@ -1,4 +1,6 @@
 #pragma once
+#include <system_error>
+
 #include "gateway/core/error.hpp"
 #include "local/namespaces/step_error.hpp"
 
@@ -8,6 +10,8 @@ namespace sandgate {
 // may be tried, invalid when the image or snapshot has something else where a mount point belongs,
 // unavailable when the sandbox's process is gone, else internal.
 ErrorCode failure_code(const StepError& failure);
+// The same of a failed call of the standard library, such as the start of a thread.
+ErrorCode failure_code(const std::system_error& failure);
 
 // Whether the machine, or this account, has no more of something that ending sandboxes gives back:
 // processes, memory, descriptors, disk space.

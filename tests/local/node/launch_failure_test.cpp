@@ -13,6 +13,14 @@ TEST(LaunchFailure, WhatThisMachineCannotDoNowAnotherMay) {
   EXPECT_EQ(to_error(StepError("launch", EPERM)).code, ErrorCode::internal);
 }
 
+TEST(LaunchFailure, ThreadsThatCannotBeStartedNowMayBeElsewhere) {
+  const auto refused = [](int number) {
+    return failure_code(std::system_error(number, std::generic_category()));
+  };
+  EXPECT_EQ(refused(EAGAIN), ErrorCode::no_capacity);
+  EXPECT_EQ(refused(EPERM), ErrorCode::internal);
+}
+
 TEST(LaunchFailure, WhatEndingSandboxesGivesBackIsLackedNowOnly) {
   for (const int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT})
     EXPECT_TRUE(is_lack_of_resources(StepError("launch", number))) << number;
