@@ -4,7 +4,6 @@
 #include <netinet/in.h>
 
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -12,6 +11,7 @@
 #include <boost/url.hpp>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate {
 namespace {
@@ -98,11 +98,6 @@ bool names_private_address(std::string_view url) {
   return host.find(':') != host.npos && !is_public_address(host);
 }
 
-bool is_port(std::string_view text) {
-  uint16_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end && number != 0;
-}
+bool is_port(std::string_view text) { return number_from<uint16_t>(text).value_or(0) != 0; }
 
 }  // namespace sandgate

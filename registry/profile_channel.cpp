@@ -1,8 +1,7 @@
 #include "registry/profile_channel.hpp"
 
-#include <charconv>
-
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/number_text.hpp"
 #include "registry/document_fields.hpp"
 
 namespace sandgate {
@@ -42,11 +41,9 @@ std::optional<ProfileReference> profile_reference_from(std::string_view text) {
   }
   // "01" would be a second name of version 1.
   if (selector.starts_with('0')) return std::nullopt;
-  int32_t version = 0;
-  const char* end = selector.data() + selector.size();
-  const auto parsed = std::from_chars(selector.data(), end, version);
-  if (parsed.ec != std::errc() || parsed.ptr != end || version < 1) return std::nullopt;
-  reference.version = version;
+  const auto version = number_from<int32_t>(selector);
+  if (!version || *version < 1) return std::nullopt;
+  reference.version = *version;
   return reference;
 }
 

@@ -9,6 +9,7 @@
 #include <yaml-cpp/mark.h>
 #include <yaml-cpp/parser.h>
 
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate {
@@ -31,26 +32,17 @@ bool only(std::string_view text, std::string_view allowed) {
   return !text.empty() && text.find_first_not_of(allowed) == std::string_view::npos;
 }
 
-template <class T>
-std::optional<T> number(std::string_view digits, int base) {
-  T value{};
-  const auto [end, failure] =
-      std::from_chars(digits.data(), digits.data() + digits.size(), value, base);
-  if (failure != std::errc() || end != digits.data() + digits.size()) return std::nullopt;
-  return value;
-}
-
 // [-+]?[0-9]+, 0o…, 0x…; empty when the text is no integer of the core schema or does not fit.
 std::optional<int64_t> integer_from(std::string_view text) {
   const auto unsigned_in = [&](int base) {
     const std::string_view digits = text.substr(2);
-    return digits.starts_with('-') ? std::nullopt : number<int64_t>(digits, base);
+    return digits.starts_with('-') ? std::nullopt : number_from<int64_t>(digits, base);
   };
   if (text.starts_with("0o")) return unsigned_in(8);
   if (text.starts_with("0x")) return unsigned_in(16);
   const std::string_view digits = text.substr(text.starts_with('+') || text.starts_with('-'));
   if (!only(digits, "0123456789")) return std::nullopt;
-  return number<int64_t>(text.starts_with('+') ? digits : text, 10);
+  return number_from<int64_t>(text.starts_with('+') ? digits : text, 10);
 }
 
 // [-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?

@@ -14,7 +14,7 @@ namespace {
 constexpr std::string_view kUnit = "bytes=";
 
 // Parses the whole text as a number, saturating at the maximum; empty if it is not a number.
-std::optional<uint64_t> number_from(std::string_view text) {
+std::optional<uint64_t> size_from(std::string_view text) {
   uint64_t value = 0;
   const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (failure == std::errc::result_out_of_range && end == text.data() + text.size())
@@ -115,7 +115,7 @@ std::optional<RequestedRange> range_from(std::string_view header) {
   if (dash == std::string_view::npos) return std::nullopt;
   const auto first_text = trimmed(header.substr(0, dash)),
              last_text = trimmed(header.substr(dash + 1));
-  const auto first = number_from(first_text), last = number_from(last_text);
+  const auto first = size_from(first_text), last = size_from(last_text);
   RequestedRange range;
   if (first_text.empty()) {
     if (!last) return std::nullopt;

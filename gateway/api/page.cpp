@@ -1,9 +1,9 @@
 #include "gateway/api/page.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate::api {
 namespace {
@@ -58,11 +58,9 @@ std::vector<std::string> from_cursor(std::string text, const std::string& list, 
 
 int64_t PageRequest::integer_after(size_t part) const {
   const std::string& text = after.at(part);
-  int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failure == std::errc() && end == text.data() + text.size();
-  if (!whole || value < 0) throw bad_cursor();
-  return value;
+  const auto value = number_from<int64_t>(text);
+  if (!value || *value < 0) throw bad_cursor();
+  return *value;
 }
 
 Time PageRequest::time_after(size_t part) const {

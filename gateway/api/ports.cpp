@@ -4,6 +4,7 @@
 #include "gateway/api/sandboxes.hpp"
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/document_reader.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/random.hpp"
 #include "gateway/core/time_json.hpp"
 #include "gateway/ports/forwarded_request.hpp"
@@ -34,12 +35,9 @@ PortDraft port_draft_from(const Json& body) {
 
 uint16_t port_param(const http::Request& request) {
   const std::string& text = request.param("port");
-  const bool number = !text.empty() && text.size() <= 5 &&
-                      text.find_first_not_of("0123456789") == std::string::npos;
-  const int port = number ? std::stoi(text) : -1;
-  if (port < 0 || port > 65535 || std::to_string(port) != text)
-    throw Error::not_found("port", text);
-  return static_cast<uint16_t>(port);
+  const auto port = number_from<uint16_t>(text);
+  if (!port || std::to_string(*port) != text) throw Error::not_found("port", text);
+  return *port;
 }
 
 }  // namespace

@@ -1,9 +1,10 @@
 #include "gateway/config/options.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/algorithm/string/join.hpp>
+
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate {
 namespace {
@@ -47,13 +48,10 @@ Option number(std::string path, int64_t min, int64_t max, std::function<int64_t&
   return {
       std::move(path),
       [field, min, max](Config& config, const std::string& value) -> std::string {
-        int64_t parsed = 0;
-        const auto [end, failure] =
-            std::from_chars(value.data(), value.data() + value.size(), parsed);
-        if (failure != std::errc() || end != value.data() + value.size() || parsed < min ||
-            parsed > max)
+        const auto parsed = number_from<int64_t>(value);
+        if (!parsed || *parsed < min || *parsed > max)
           return "must be an integer from " + std::to_string(min) + " to " + std::to_string(max);
-        field(config) = parsed;
+        field(config) = *parsed;
         return "";
       },
       [field](const Config& config) { return std::to_string(field(const_cast<Config&>(config))); }};
@@ -73,16 +71,13 @@ Option flag(std::string path, std::function<bool&(Config&)> field) {
 
 std::string set_address(std::string& address, uint16_t& port, const std::string& value) {
   const size_t colon = value.rfind(':');
-  unsigned number = 0;
   if (colon == std::string::npos || colon == 0) return "must be address:port";
-  const char* end = value.data() + value.size();
-  const auto parsed = std::from_chars(value.data() + colon + 1, end, number);
-  if (parsed.ec != std::errc() || parsed.ptr != end || number > 65535)
-    return "must end in a port from 0 to 65535";
+  const auto number = number_from<uint16_t>(std::string_view(value).substr(colon + 1));
+  if (!number) return "must end in a port from 0 to 65535";
   address = value.substr(0, colon);
   if (address.starts_with("[") && address.ends_with("]"))
     address = address.substr(1, address.size() - 2);
-  port = static_cast<uint16_t>(number);
+  port = *number;
   return "";
 }
 
@@ -117,11 +112,7 @@ bool is_domain(const std::string& text) {
          text.back() != '.' && text.find("..") == std::string::npos;
 }
 
-bool is_port(const std::string& text) {
-  uint16_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  return failure == std::errc() && end == text.data() + text.size() && number != 0;
-}
+bool is_port(const std::string& text) { return number_from<uint16_t>(text).value_or(0) != 0; }
 
 std::string set_domain(Config& config, const std::string& value) {
   const size_t colon = value.find(':');

@@ -1,12 +1,12 @@
 #include "gateway/core/network_rule.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/asio/ip/network_v4.hpp>
 #include <boost/asio/ip/network_v6.hpp>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate {
 namespace {
@@ -23,12 +23,10 @@ bool is_label(std::string_view label) {
   });
 }
 
-std::optional<unsigned> number_from(std::string_view text, unsigned max) {
-  unsigned value = 0;  // into an int, from_chars would read "-0"
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+std::optional<unsigned> length_from(std::string_view text, unsigned bits) {
+  const auto length = number_from<unsigned>(text);
   const bool padded = text.size() > 1 && text.front() == '0';
-  if (failure != std::errc() || end != text.data() + text.size() || padded) return std::nullopt;
-  return value > max ? std::nullopt : std::optional(value);
+  return !length || *length > bits || padded ? std::nullopt : length;
 }
 
 // Parses "address" or "address/length" into a block with its host bits cleared.
@@ -38,7 +36,7 @@ std::optional<Network> block_from(std::string_view text, unsigned bits, Make mak
   boost::system::error_code failure;
   const auto address = make_address(std::string(text.substr(0, slash)), failure);
   const auto length =
-      slash == text.size() ? std::optional(bits) : number_from(text.substr(slash + 1), bits);
+      slash == text.size() ? std::optional(bits) : length_from(text.substr(slash + 1), bits);
   if (failure || !length) return std::nullopt;
   return Network(address, static_cast<unsigned short>(*length)).canonical();
 }
@@ -104,9 +102,9 @@ std::optional<NetworkRule> network_rule_from(std::string_view text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string_view::npos) return std::nullopt;
   const auto host = host_from(text.substr(0, colon));
-  const auto port = number_from(text.substr(colon + 1), UINT16_MAX);
-  if (!host || !port || *port == 0) return std::nullopt;
-  return NetworkRule{*host, static_cast<uint16_t>(*port)};
+  const auto port = port_number_from(text.substr(colon + 1));
+  if (!host || !port) return std::nullopt;
+  return NetworkRule{*host, *port};
 }
 
 std::string to_string(const NetworkRule& rule) {

@@ -1,8 +1,7 @@
 #include "gateway/http/event_stream.hpp"
 
-#include <charconv>
-
 #include "gateway/core/json_text.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 
@@ -71,10 +70,8 @@ Task<void> EventWriter::send_all(const std::vector<ServerEvent>& events) {
 std::optional<uint64_t> last_event_id(const Request& request) {
   const auto text = request.headers.find("Last-Event-ID");
   if (!text || text->empty()) return std::nullopt;
-  uint64_t number = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (failure != std::errc() || end != text->data() + text->size())
-    throw Error::invalid("/Last-Event-ID", "must be the id of an event of this stream");
+  const auto number = number_from<uint64_t>(*text);
+  if (!number) throw Error::invalid("/Last-Event-ID", "must be the id of an event of this stream");
   return number;
 }
 

@@ -1,10 +1,10 @@
 #include "gateway/http/query.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/percent.hpp"
 
 namespace sandgate::http {
@@ -59,13 +59,11 @@ bool Query::flag(std::string_view name) const {
 int64_t Query::integer(std::string_view name, int64_t min, int64_t max, int64_t fallback) const {
   const auto text = find(name);
   if (!text) return fallback;
-  int64_t value = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), value);
-  const bool whole = failure == std::errc() && end == text->data() + text->size();
-  if (!whole || value < min || value > max)
+  const auto value = number_from<int64_t>(*text);
+  if (!value || *value < min || *value > max)
     throw Error::invalid("/" + std::string(name), "must be an integer from " + std::to_string(min) +
                                                       " to " + std::to_string(max));
-  return value;
+  return *value;
 }
 
 }  // namespace sandgate::http

@@ -1,9 +1,9 @@
 #include "gateway/ports/port_address.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/http/target.hpp"
 
 namespace sandgate::ports {
@@ -23,17 +23,9 @@ bool came_by_proxy(const http::Request& request) {
   return false;
 }
 
-std::optional<uint16_t> number_of(std::string_view text) {
-  uint16_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size() || number == 0 || text[0] == '0')
-    return std::nullopt;
-  return number;
-}
-
 std::optional<PortAddress> named(std::string_view id, std::string_view port) {
   const auto sandbox = SandboxId::parse(ascii_lower(id));
-  const auto number = number_of(port);
+  const auto number = port_number_from(port);
   if (!sandbox || !number) return std::nullopt;
   PortAddress address;
   address.sandbox = *sandbox;
@@ -89,7 +81,7 @@ std::string reached_domain(const http::Request& request, std::string_view domain
   if (domain.find(':') != std::string_view::npos || came_by_proxy(request)) return reached;
   const std::string_view host = request.headers.find("Host").value_or("");
   const std::string_view port = host.substr(without_port(host).size());
-  if (!port.empty() && number_of(port.substr(1))) reached += port;
+  if (!port.empty() && port_number_from(port.substr(1))) reached += port;
   return reached;
 }
 

@@ -1,10 +1,10 @@
 #include "local/egress/coded_head.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 #include "local/egress/response_head.hpp"
 
 namespace sandgate::egress {
@@ -52,11 +52,9 @@ ContentLength content_length(std::string_view head) {
   while (!head.empty()) {
     const auto [name, value] = response_field(take_response_line(head));
     if (!equal_ignoring_case(name, "content-length")) continue;
-    uint64_t bytes = 0;
-    const char* const end = value.data() + value.size();
-    const auto [last, failure] = std::from_chars(value.data(), end, bytes);
-    if (length.bytes || failure != std::errc() || last != end) length.is_wrong = true;
-    length.bytes = bytes;
+    const auto bytes = number_from<uint64_t>(value);
+    if (length.bytes || !bytes) length.is_wrong = true;
+    length.bytes = bytes.value_or(0);
   }
   return length;
 }

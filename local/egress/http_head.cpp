@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::egress {
@@ -56,11 +56,9 @@ const char* read_field(std::string_view line, RequestHead& head) {
 }
 
 const char* read_length(std::string_view value, RequestHead& head) {
-  const char* const end = value.data() + value.size();
-  const auto [last, failure] = std::from_chars(value.data(), end, head.body_bytes);
-  if (value.empty() || value.size() > kMaxSizeDigits || value.front() == '-' ||
-      failure != std::errc() || last != end)
-    return "content-length";
+  const auto bytes = number_from<decltype(head.body_bytes)>(value);
+  if (!bytes || value.size() > kMaxSizeDigits) return "content-length";
+  head.body_bytes = *bytes;
   head.body = head.body_bytes > 0 ? BodyKind::sized : BodyKind::none;
   return nullptr;
 }

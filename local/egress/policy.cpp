@@ -1,23 +1,14 @@
 #include "local/egress/policy.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include <boost/asio/ip/address.hpp>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate::egress {
 namespace {
-
-std::optional<uint16_t> port_from(std::string_view text) {
-  uint16_t port = 0;
-  const char* const end = text.data() + text.size();
-  const auto [last, failure] = std::from_chars(text.data(), end, port);
-  if (failure != std::errc() || last != end || port == 0 || text.front() == '0')
-    return std::nullopt;
-  return port;
-}
 
 std::optional<std::string> host_from_authority(std::string_view text) {
   boost::system::error_code failure;
@@ -47,7 +38,7 @@ std::optional<Target> target_from(std::string_view authority,
   const bool has_port =
       colon != std::string_view::npos && (bracket == std::string_view::npos || colon > bracket);
   const auto host = host_from_authority(authority.substr(0, has_port ? colon : authority.size()));
-  const auto port = has_port ? port_from(authority.substr(colon + 1)) : default_port;
+  const auto port = has_port ? port_number_from(authority.substr(colon + 1)) : default_port;
   if (!host || !port) return std::nullopt;
   return Target{*host, *port};
 }

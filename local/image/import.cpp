@@ -4,13 +4,13 @@
 #include <unistd.h>
 
 #include <boost/algorithm/string/join.hpp>
-#include <charconv>
 #include <filesystem>
 #include <optional>
 #include <regex>
 #include <sstream>
 #include <vector>
 
+#include "gateway/core/number_text.hpp"
 #include "local/image/account_file.hpp"
 #include "local/image/build.hpp"
 #include "local/image/directories.hpp"
@@ -36,10 +36,8 @@ struct AccountLine {
 
 // Empty unless `text` is a number that a sandbox has an id for.
 std::optional<uint32_t> id_of(const std::string& text) {
-  uint32_t id = 0;
-  const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), id);
-  if (wrong != std::errc() || end != text.data() + text.size() || id > 65535) return std::nullopt;
-  return id;
+  const auto id = number_from<uint16_t>(text);
+  return id ? std::optional<uint32_t>(*id) : std::nullopt;
 }
 
 std::vector<std::string> fields_of(const std::string& line) {

@@ -1,8 +1,7 @@
 #include "providers/e2b/e2b_wire.hpp"
 
-#include <charconv>
-
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/number_text.hpp"
 #include "providers/shell/shell_command.hpp"
 #include "providers/transport/connect_stream.hpp"
 
@@ -21,11 +20,9 @@ int64_t number_of(const Json& document, const char* name) {
   const auto found = document.find(name);
   if (found == document.end()) return 0;
   if (found->is_number_integer()) return found->get<int64_t>();
-  const std::string text = found->get<std::string>();
-  int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (failure != std::errc() || end != text.data() + text.size()) throw bad_answer();
-  return number;
+  const auto number = number_from<int64_t>(found->get<std::string>());
+  if (!number) throw bad_answer();
+  return *number;
 }
 
 bool is_host(const std::string& text) {

@@ -1,7 +1,8 @@
 #include "providers/kubernetes/kubernetes_wire.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate::kubernetes {
 namespace {
@@ -237,12 +238,8 @@ int to_status(std::string_view message) {
   if (text_of(status, "status") == "Success") return 0;
   return reading("kubernetes", [&] {
     for (const Json& cause : status.value("details", Json::object()).value("causes", Json::array()))
-      if (text_of(cause, "reason") == "ExitCode") {
-        const std::string text = text_of(cause, "message");
-        int code = 0;
-        const auto [end, wrong] = std::from_chars(text.data(), text.data() + text.size(), code);
-        if (wrong == std::errc() && end == text.data() + text.size()) return code;
-      }
+      if (text_of(cause, "reason") == "ExitCode")
+        if (const auto code = number_from<int>(text_of(cause, "message"))) return *code;
     throw Error(ErrorCode::unavailable, "kubernetes could not start the process");
   });
 }

@@ -1,10 +1,10 @@
 #include "providers/northflank/northflank_wire.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/ids.hpp"
+#include "gateway/core/number_text.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate::northflank {
@@ -185,11 +185,8 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   const auto reset = find_field(reply.headers, "x-ratelimit-reset");
   if (error.code != ErrorCode::rate_limited || error.retry_after || !reset) return error;
-  int64_t seconds = 0;
-  const auto [end, failure] =
-      std::from_chars(reset->data(), reset->data() + reset->size(), seconds);
-  if (failure == std::errc() && end == reset->data() + reset->size())
-    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(seconds, 0, kMaxWait));
+  if (const auto seconds = number_from<int64_t>(*reset))
+    error.retry_after = std::chrono::seconds(std::clamp<int64_t>(*seconds, 0, kMaxWait));
   return error;
 }
 

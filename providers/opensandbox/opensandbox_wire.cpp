@@ -1,7 +1,8 @@
 #include "providers/opensandbox/opensandbox_wire.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "gateway/core/number_text.hpp"
 
 namespace sandgate::opensandbox {
 namespace {
@@ -16,13 +17,9 @@ bool is_field_text(const std::string& text) {
 
 // The error event that ends a command carries the exit status as text.
 CommandEvent ended_by(const Json& event) {
-  const std::string value = text_of(event.value("error", Json()), "evalue");
-  CommandEvent ended{.kind = CommandEvent::ended};
-  const auto [end, wrong] =
-      std::from_chars(value.data(), value.data() + value.size(), ended.status);
-  if (wrong != std::errc() || end != value.data() + value.size())
-    throw Error(ErrorCode::unavailable, "opensandbox could not start the process");
-  return ended;
+  const auto status = number_from<int>(text_of(event.value("error", Json()), "evalue"));
+  if (!status) throw Error(ErrorCode::unavailable, "opensandbox could not start the process");
+  return {.kind = CommandEvent::ended, .status = *status};
 }
 
 }  // namespace

@@ -1,10 +1,10 @@
 #include "providers/shell/shell_spool.hpp"
 
 #include <array>
-#include <charconv>
 
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/error.hpp"
+#include "gateway/core/number_text.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate::shell {
@@ -76,11 +76,8 @@ Fetched read_fetched(const std::string& printed) {
   Fetched fetched{.out = std::move(*out), .err = std::move(*err)};
   fetched.known = lines[2] != "gone";
   if (!fetched.known || lines[2] == "more") return fetched;
-  int status = 0;
-  const auto [end, failure] =
-      std::from_chars(lines[2].data(), lines[2].data() + lines[2].size(), status);
-  if (failure != std::errc() || end != lines[2].data() + lines[2].size()) throw unexpected_output();
-  fetched.status = status;
+  fetched.status = number_from<int>(lines[2]);
+  if (!fetched.status) throw unexpected_output();
   return fetched;
 }
 

@@ -1,9 +1,8 @@
 #include "providers/transport/grpc_call.hpp"
 
-#include <charconv>
-
 #include "gateway/core/crypto.hpp"
 #include "gateway/core/log.hpp"
+#include "gateway/core/number_text.hpp"
 #include "providers/transport/rest_api.hpp"
 
 namespace sandgate::grpc {
@@ -130,10 +129,8 @@ std::optional<Status> status_of(const HttpFields& fields) {
   const auto code = find_field(fields, "grpc-status");
   if (!code) return std::nullopt;
   Status status;
-  const auto [end, failure] =
-      std::from_chars(code->data(), code->data() + code->size(), status.code);
-  if (failure != std::errc() || end != code->data() + code->size() || status.code < 0)
-    status.code = kUnknown;
+  const auto number = number_from<int>(*code);
+  status.code = number && *number >= 0 ? *number : kUnknown;
   status.message = percent_decoded(find_field(fields, "grpc-message").value_or(""));
   status.details = binary_of(find_field(fields, "grpc-status-details-bin").value_or(""));
   return status;

@@ -1,7 +1,6 @@
 #include "providers/transport/upstream_socket.hpp"
 
-#include <charconv>
-
+#include "gateway/core/number_text.hpp"
 #include "providers/address_rules.hpp"
 #include "providers/transport/async_resolver.hpp"
 
@@ -10,16 +9,14 @@ namespace sandgate {
 Task<asio::ip::tcp::socket> connect_upstream(std::string host, std::string port,
                                              bool allow_private) {
   using asio::ip::tcp;
-  uint16_t number = 0;
-  const auto [end, wrong] = std::from_chars(port.data(), port.data() + port.size(), number);
-  if (wrong != std::errc() || end != port.data() + port.size())
-    throw Error(ErrorCode::unavailable, "the backend has no such port");
+  const auto number = number_from<uint16_t>(port);
+  if (!number) throw Error(ErrorCode::unavailable, "the backend has no such port");
   auto looking = AsyncResolver::shared().find(std::move(host), allow_private);
   const auto found = co_await std::move(looking);
   if (found.empty()) throw Error(ErrorCode::unavailable, "the backend's name is unknown");
   std::vector<tcp::endpoint> endpoints;
   for (const auto& address : found)
-    if (const tcp::endpoint one(address, number); allow_private || is_public_address(*one.data()))
+    if (const tcp::endpoint one(address, *number); allow_private || is_public_address(*one.data()))
       endpoints.push_back(one);
   if (endpoints.empty())
     throw Error(ErrorCode::unavailable, "the backend's address is not a public one");

@@ -1,8 +1,7 @@
 #include "gateway/cli/commands/processes.hpp"
 
-#include <charconv>
-
 #include "gateway/cli/terminal/table.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/percent.hpp"
 
 namespace sandgate::cli {
@@ -28,10 +27,8 @@ std::string state_cell(const Json& process) {
 
 // The API takes a number as one, not as text.
 Json signal_of(const std::string& given) {
-  int number = 0;
-  const char* last = given.data() + given.size();
-  const auto [end, failure] = std::from_chars(given.data(), last, number);
-  return failure == std::errc() && end == last ? Json(number) : Json(given);
+  const auto number = number_from<int>(given);
+  return number ? Json(*number) : Json(given);
 }
 
 void add_process_list(CLI::App& group, const ContextPtr& context) {

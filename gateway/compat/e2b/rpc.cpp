@@ -1,10 +1,9 @@
 #include "gateway/compat/e2b/rpc.hpp"
 
-#include <charconv>
-
 #include "gateway/compat/e2b/error_format.hpp"
 #include "gateway/core/bounded_json.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/http/problem.hpp"
 #include "providers/transport/connect_stream.hpp"
@@ -61,10 +60,8 @@ http::Response stream_response() {
 std::optional<int64_t> header_number(const http::Request& request, std::string_view name) {
   const auto text = request.headers.find(name);
   if (!text) return std::nullopt;
-  int64_t number = 0;
-  const auto [end, failure] = std::from_chars(text->data(), text->data() + text->size(), number);
-  if (failure != std::errc() || end != text->data() + text->size() || number < 0 ||
-      number > kLongestMs)
+  const auto number = number_from<int64_t>(*text);
+  if (!number || *number < 0 || *number > kLongestMs)
     throw Error::invalid("/" + std::string(name), "must be a whole number");
   return number;
 }
@@ -190,12 +187,9 @@ int64_t number_of(const Json& object, const char* name) {
   const auto found = object.find(name);
   if (found == object.end() || found->is_null()) return 0;
   if (const auto number = whole_number(*found)) return *number;
-  if (found->is_string()) {
-    const std::string& text = found->get_ref<const std::string&>();
-    int64_t number = 0;
-    const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (failure == std::errc() && end == text.data() + text.size()) return number;
-  }
+  if (found->is_string())
+    if (const auto number = number_from<int64_t>(found->get_ref<const std::string&>()))
+      return *number;
   throw Error::invalid(std::string("/") + name, "must be an integer");
 }
 

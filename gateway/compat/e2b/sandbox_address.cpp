@@ -1,9 +1,9 @@
 #include "gateway/compat/e2b/sandbox_address.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/core/field_text.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/ports/port_address.hpp"
 
 namespace sandgate::compat::e2b {
@@ -32,12 +32,11 @@ std::optional<SandboxAddress> sandbox_address(const http::Request& request,
   if (auto address = address_by_host(request, domain)) return address;
   const auto id = SandboxId::parse(request.headers.find(kSandboxHeader).value_or(""));
   if (!id) return std::nullopt;
-  SandboxAddress address{*id};
-  const std::string_view port = request.headers.find("E2b-Sandbox-Port").value_or("");
-  if (port.empty()) return address;
-  const auto [end, failure] = std::from_chars(port.data(), port.data() + port.size(), address.port);
-  if (failure != std::errc() || end != port.data() + port.size()) return std::nullopt;
-  return address;
+  const std::string_view text = request.headers.find("E2b-Sandbox-Port").value_or("");
+  if (text.empty()) return SandboxAddress{*id};
+  const auto port = number_from<uint16_t>(text);
+  if (!port) return std::nullopt;
+  return SandboxAddress{*id, *port};
 }
 
 }  // namespace sandgate::compat::e2b

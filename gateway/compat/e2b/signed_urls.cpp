@@ -1,10 +1,10 @@
 #include "gateway/compat/e2b/signed_urls.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/number_text.hpp"
 #include "gateway/http/problem.hpp"
 
 namespace sandgate::compat::e2b {
@@ -15,12 +15,9 @@ constexpr std::string_view kFiles = "/files", kSignature = "signature";
 Error refused_signature(const char* message) { return Error(ErrorCode::unauthenticated, message); }
 
 bool is_over(const std::string& expiration, Time now) {
-  int64_t seconds = 0;
-  const char* last = expiration.data() + expiration.size();
-  const auto [end, failure] = std::from_chars(expiration.data(), last, seconds);
-  if (failure != std::errc() || end != last)
-    throw refused_signature("the signature's expiration is no time");
-  return seconds < to_micros(now) / 1'000'000;
+  const auto seconds = number_from<int64_t>(expiration);
+  if (!seconds) throw refused_signature("the signature's expiration is no time");
+  return *seconds < to_micros(now) / 1'000'000;
 }
 
 SignedFile signed_file_from(const http::Request& request) {

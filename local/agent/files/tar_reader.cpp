@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/number_text.hpp"
 #include "local/agent/files/tar_writer.hpp"
 
 namespace sandgate::agent {
@@ -217,11 +218,8 @@ void TarReader::apply_pax(std::string_view records) {
     if (key == "linkpath") next_target_ = value;
     if (key == "mtime") next_mtime_ = pax_seconds(value);
     if (key != "size") continue;
-    uint64_t size = 0;
-    const auto [end, wrong] = std::from_chars(value.data(), value.data() + value.size(), size);
-    if (wrong != std::errc() || end != value.data() + value.size())
-      reject("has a malformed pax header");
-    next_size_ = size;
+    next_size_ = number_from<uint64_t>(value);
+    if (!next_size_) reject("has a malformed pax header");
   }
 }
 

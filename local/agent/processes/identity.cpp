@@ -9,11 +9,11 @@
 
 #include <array>
 #include <cerrno>
-#include <charconv>
 #include <optional>
 #include <string_view>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/number_text.hpp"
 #include "local/agent/files/file.hpp"
 
 namespace sandgate::agent {
@@ -32,20 +32,17 @@ std::string_view next_part(std::string_view& text, char separator) {
   return part;
 }
 
-std::optional<uint32_t> number(std::string_view text) {
-  uint32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size() || value == UINT32_MAX)
-    return std::nullopt;
-  return value;
+std::optional<uint32_t> account_id_from(std::string_view text) {
+  const auto id = number_from<uint32_t>(text);
+  return id == UINT32_MAX ? std::nullopt : id;
 }
 
 std::optional<Identity> parse_account(std::string_view line) {
   Identity identity;
   identity.name = next_part(line, ':');
   next_part(line, ':');
-  const auto uid = number(next_part(line, ':'));
-  const auto gid = number(next_part(line, ':'));
+  const auto uid = account_id_from(next_part(line, ':'));
+  const auto gid = account_id_from(next_part(line, ':'));
   next_part(line, ':');
   identity.home = next_part(line, ':');
   if (identity.name.empty() || !uid || !gid) return std::nullopt;
@@ -57,7 +54,7 @@ std::optional<Identity> parse_account(std::string_view line) {
 
 std::optional<Identity> find_account(const std::string& name) {
   const std::string text = read_small_file("/etc/passwd", kMaxAccountFile);
-  const auto wanted_uid = number(name);
+  const auto wanted_uid = account_id_from(name);
   for (std::string_view rest = text; !rest.empty();) {
     const auto account = parse_account(next_part(rest, '\n'));
     if (account && (account->name == name || (wanted_uid && account->uid == *wanted_uid)))
@@ -77,7 +74,7 @@ std::vector<uint32_t> groups_of(const Identity& identity, const AgentSettings& s
     std::string_view line = next_part(rest, '\n');
     next_part(line, ':');
     next_part(line, ':');
-    const auto gid = number(next_part(line, ':'));
+    const auto gid = account_id_from(next_part(line, ':'));
     if (!gid || *gid == identity.gid || (*gid == 0 && !settings.allow_root)) continue;
     if (*gid > kMaxGid || (observers != 0 && *gid == observers)) continue;
     while (!line.empty())
