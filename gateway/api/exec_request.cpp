@@ -126,7 +126,7 @@ std::optional<int> signal_from(const Json& value) {
   }
   if (!value.is_string()) return std::nullopt;
   std::string_view name = value.get_ref<const std::string&>();
-  if (equal_ignoring_case(name.substr(0, 3), "SIG")) name.remove_prefix(3);
+  if (starts_with_ignoring_case(name, "SIG")) name.remove_prefix(3);
   for (const auto& signal : kSignals)
     if (equal_ignoring_case(name, signal.name)) return signal.number;
   return std::nullopt;

@@ -107,8 +107,7 @@ bool matches_version(std::string_view if_range, const FileEntry& there) {
 
 std::optional<RequestedRange> range_from(std::string_view header) {
   header = trimmed(header);
-  if (!equal_ignoring_case(header.substr(0, kUnit.size()), kUnit) ||
-      header.find(',') != std::string_view::npos)
+  if (!starts_with_ignoring_case(header, kUnit) || header.find(',') != std::string_view::npos)
     return std::nullopt;
   header.remove_prefix(kUnit.size());
   const size_t dash = header.find('-');

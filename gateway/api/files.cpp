@@ -121,9 +121,8 @@ Task<std::optional<FileEntry>> entry_to_remove(const OpenSandbox& box, std::stri
 
 // Its boundaries would be stored with the file.
 bool is_a_form(const http::Headers& headers) {
-  constexpr std::string_view kForm = "multipart/form-data";
   const std::string_view type = trimmed(headers.find("Content-Type").value_or(""));
-  return equal_ignoring_case(type.substr(0, kForm.size()), kForm);
+  return starts_with_ignoring_case(type, "multipart/form-data");
 }
 
 http::Response form_refused(const std::string& request_id) {

@@ -21,6 +21,10 @@ inline bool equal_ignoring_case(std::string_view a, std::string_view b) {
                     [](char x, char y) { return ascii_lower(x) == ascii_lower(y); });
 }
 
+inline bool starts_with_ignoring_case(std::string_view text, std::string_view prefix) {
+  return equal_ignoring_case(text.substr(0, prefix.size()), prefix);
+}
+
 // Whether all characters are in '!' to '~', as in a token or a key that fits in a header.
 inline bool is_visible_ascii(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7F; });

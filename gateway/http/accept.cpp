@@ -5,8 +5,6 @@
 #include <optional>
 #include <string>
 
-#include <boost/algorithm/string/predicate.hpp>
-
 #include "gateway/core/field_text.hpp"
 
 namespace sandgate::http {
@@ -24,7 +22,7 @@ std::string_view take_until(std::string_view& text, char separator) {
 double weight_of(std::string_view parameters) {
   while (!parameters.empty()) {
     const std::string text(take_until(parameters, ';'));
-    if (!boost::istarts_with(text, "q=")) continue;
+    if (!starts_with_ignoring_case(text, "q=")) continue;
     double weight = 1;
     const char* const end = text.data() + text.size();
     const auto [last, failure] = std::from_chars(text.data() + 2, end, weight);

@@ -9,7 +9,7 @@ namespace sandgate::http {
 namespace {
 
 bool strip_scheme(std::string_view& target, std::string_view scheme) {
-  if (!equal_ignoring_case(target.substr(0, scheme.size()), scheme)) return false;
+  if (!starts_with_ignoring_case(target, scheme)) return false;
   target.remove_prefix(scheme.size());
   return true;
 }

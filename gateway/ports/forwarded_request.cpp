@@ -42,14 +42,11 @@ bool is_one_of(std::string_view name, const std::array<std::string_view, N>& nam
                      [&](std::string_view one) { return equal_ignoring_case(name, one); });
 }
 
-bool starts_with(std::string_view name, std::string_view prefix) {
-  return name.size() >= prefix.size() && equal_ignoring_case(name.substr(0, prefix.size()), prefix);
-}
-
 bool is_end_to_end(std::string_view name) {
   return is_one_of(name, kEndToEnd) ||
-         std::any_of(kEndToEndPrefixes.begin(), kEndToEndPrefixes.end(),
-                     [&](std::string_view prefix) { return starts_with(name, prefix); });
+         std::any_of(
+             kEndToEndPrefixes.begin(), kEndToEndPrefixes.end(),
+             [&](std::string_view prefix) { return starts_with_ignoring_case(name, prefix); });
 }
 
 // Whether one of the words of the text is a Sandgate key.
@@ -91,7 +88,7 @@ bool has_page_token(std::string_view name, std::string_view value) {
 
 bool stays_here(std::string_view name, std::string_view value, const ConnectionNames& connection) {
   return is_hop_by_hop(name, connection) || is_one_of(name, kOurs) ||
-         starts_with(name, kSandgatePrefix) || has_gateway_key(name, value) ||
+         starts_with_ignoring_case(name, kSandgatePrefix) || has_gateway_key(name, value) ||
          has_page_token(name, value);
 }
 

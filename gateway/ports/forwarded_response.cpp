@@ -50,10 +50,6 @@ bool is_below_prefix(std::string_view path, std::string_view prefix) {
           std::string_view("/?#").find(path[prefix.size()]) != std::string_view::npos);
 }
 
-bool starts_with_host_prefix(std::string_view cookie) {
-  return equal_ignoring_case(cookie.substr(0, kHostPrefix.size()), kHostPrefix);
-}
-
 // Fields that affect the whole origin, which other ports and the API share.
 bool reaches_beyond(std::string_view name) {
   constexpr std::array<std::string_view, 7> kNames{
@@ -152,7 +148,7 @@ std::string confined_cookie(std::string_view cookie, const PortAddress& address,
       if (!by_path) kept.append("; Path=").append(path);
       continue;
     }
-    if (first && by_path && starts_with_host_prefix(part))
+    if (first && by_path && starts_with_ignoring_case(part, kHostPrefix))
       kept.append(kRenamedHostPrefix).append(part.substr(kHostPrefix.size()));
     else
       kept.append(first ? "" : "; ").append(part);

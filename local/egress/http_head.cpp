@@ -139,7 +139,7 @@ HeadResult parse_request_head(std::string_view bytes) {
 }
 
 std::optional<std::string> take_authority(RequestHead& head, std::string_view scheme) {
-  if (ascii_lower(head.target.substr(0, scheme.size())) != scheme) return std::nullopt;
+  if (!starts_with_ignoring_case(head.target, scheme)) return std::nullopt;
   const size_t end = std::min(head.target.find_first_of("/?#", scheme.size()), head.target.size());
   if (head.target.find('#', end) != std::string::npos) return std::nullopt;
   const std::string authority = head.target.substr(scheme.size(), end - scheme.size());

@@ -52,7 +52,7 @@ class Substitution {
   }
   // Returns the encoded credential if it contains a value now, else an empty secret.
   Secret put_into_basic(std::string& field, const Grants& grants) {
-    if (ascii_lower(field.substr(0, kBasic.size())) != kBasic) return {};
+    if (!starts_with_ignoring_case(field, kBasic)) return {};
     auto credential = base64_decode(std::string_view(field).substr(kBasic.size()));
     if (!credential || !put_into(*credential, grants)) return {};
     Secret encoded(base64_encode(*credential));

@@ -1,9 +1,9 @@
 #include "providers/daytona/daytona_wire.hpp"
 
 #include <algorithm>
-#include <cctype>
 
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 
 namespace sandgate::daytona {
 namespace {
@@ -97,9 +97,7 @@ Error read_error(std::string_view provider, const HttpReply& reply) {
   Error error = error_of_status(provider, reply.status, reply.headers);
   if (reply.status != 403) return error;
   const Json document = parse_answer(reply.body);
-  std::string message = text_of(document, "message");
-  std::ranges::transform(message, message.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string message = ascii_lower(text_of(document, "message"));
   const auto says = [&message](std::string_view words) {
     return message.find(words) != std::string::npos;
   };

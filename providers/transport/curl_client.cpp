@@ -1,5 +1,6 @@
 #include "providers/transport/curl_client.hpp"
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/settle.hpp"
 #include "gateway/core/trace.hpp"
 #include "providers/transport/curl_loop.hpp"
@@ -145,11 +146,7 @@ void add_trace(HttpFields& headers, const asio::any_io_executor& here) {
 
 std::optional<std::string_view> find_field(const HttpFields& fields, std::string_view name) {
   for (const auto& [key, value] : fields)
-    if (key.size() == name.size() &&
-        std::equal(key.begin(), key.end(), name.begin(), [](unsigned char a, unsigned char b) {
-          return std::tolower(a) == std::tolower(b);
-        }))
-      return value;
+    if (equal_ignoring_case(key, name)) return value;
   return std::nullopt;
 }
 

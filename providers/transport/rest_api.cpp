@@ -5,6 +5,7 @@
 #include <charconv>
 #include <ctime>
 
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/utf8.hpp"
 #include "providers/byte_sources.hpp"
@@ -145,13 +146,11 @@ std::optional<std::chrono::milliseconds> retry_after_of(const HttpFields& header
   constexpr std::string_view kName = "Retry-After";
   constexpr std::chrono::milliseconds kMillisecond{1}, kSecond{1000};
   std::optional<std::chrono::milliseconds> longest;
-  for (const auto& field : headers) {
-    const auto& [name, value] = field;
-    const HttpFields begin{{name.substr(0, kName.size()), ""}};
-    const bool named =
-        find_field(begin, kName) && (name.size() == kName.size() || name[kName.size()] == '-');
+  for (const auto& [name, value] : headers) {
+    const bool named = starts_with_ignoring_case(name, kName) &&
+                       (name.size() == kName.size() || name[kName.size()] == '-');
     if (!named) continue;
-    const bool in_millis = find_field({field}, "Retry-After-Ms").has_value();
+    const bool in_millis = equal_ignoring_case(name, "Retry-After-Ms");
     longest = std::max(longest, time_to_wait(value, in_millis ? kMillisecond : kSecond));
   }
   return longest;

@@ -19,6 +19,14 @@ TEST(FieldText, LowersAsciiLettersOnly) {
   EXPECT_EQ(ascii_lower("X-API-Key @[`{ \xC3\x84"), "x-api-key @[`{ \xC3\x84");
 }
 
+TEST(FieldText, ComparesBeginnings) {
+  EXPECT_TRUE(starts_with_ignoring_case("bearer x", "Bearer "));
+  EXPECT_TRUE(starts_with_ignoring_case("BEARER ", "Bearer "));
+  EXPECT_TRUE(starts_with_ignoring_case("x", ""));
+  EXPECT_FALSE(starts_with_ignoring_case("Bearer", "Bearer "));
+  EXPECT_FALSE(starts_with_ignoring_case("", "Bearer "));
+}
+
 TEST(FieldText, TrimsSpacesAndTabs) {
   EXPECT_EQ(trimmed(" \ta b\t "), "a b");
   EXPECT_EQ(trimmed("\r\n"), "\r\n");

@@ -10,7 +10,7 @@ constexpr std::string_view kOwnAccount = "user", kBasic = "Basic ";
 constexpr size_t kLongestPath = 4095;  // Linux's PATH_MAX without the NUL
 
 std::string basic_account(std::string_view header) {
-  const auto text = equal_ignoring_case(header.substr(0, kBasic.size()), kBasic)
+  const auto text = starts_with_ignoring_case(header, kBasic)
                         ? base64_decode(trimmed(header.substr(kBasic.size())))
                         : std::optional<std::string>();
   if (!text || !text->ends_with(':') || text->find(':') + 1 != text->size())

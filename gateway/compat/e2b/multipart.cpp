@@ -136,8 +136,7 @@ Task<std::optional<MultipartReader::Part>> MultipartReader::next() {
   for (size_t at = 0; at < head->size();) {
     const size_t end = std::min(head->find("\r\n", at), head->size());
     const std::string_view line = std::string_view(*head).substr(at, end - at);
-    if (equal_ignoring_case(line.substr(0, kDisposition.size()), kDisposition))
-      co_return part_from(line);
+    if (starts_with_ignoring_case(line, kDisposition)) co_return part_from(line);
     at = end + 2;
   }
   throw malformed("has a part without Content-Disposition");

@@ -40,7 +40,7 @@ void lead_below(http::Request& request) {
 // A token of an account at E2B. Clients that find one in the environment send it besides the key.
 bool is_account_token(std::string_view authorization) {
   constexpr std::string_view kBearer = "Bearer ", kToken = "sk_e2b_";
-  if (!equal_ignoring_case(authorization.substr(0, kBearer.size()), kBearer)) return false;
+  if (!starts_with_ignoring_case(authorization, kBearer)) return false;
   authorization.remove_prefix(kBearer.size());
   return authorization.starts_with(kToken) &&
          authorization.find_first_of(", ") == std::string::npos;

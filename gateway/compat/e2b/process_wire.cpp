@@ -1,7 +1,6 @@
 #include "gateway/compat/e2b/process_wire.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <csignal>
 #include <cstring>
 
@@ -9,6 +8,7 @@
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
 #include "gateway/core/crypto.hpp"
+#include "gateway/core/field_text.hpp"
 #include "gateway/core/utf8.hpp"
 
 namespace sandgate::compat::e2b {
@@ -40,10 +40,7 @@ void read_program(const Json& config, Command& command) {
 std::string described(const std::string& signal) {
   const auto number = api::signal_from(signal);
   const char* words = number ? sigdescr_np(*number) : nullptr;
-  if (!words) return signal;
-  std::string text = words;
-  std::ranges::transform(text, text.begin(), [](char c) { return std::tolower(c); });
-  return text;
+  return words ? ascii_lower(words) : signal;
 }
 
 std::string status_of(const ProcessExit& exit) {

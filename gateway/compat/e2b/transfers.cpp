@@ -26,7 +26,7 @@ void check_upload(const http::Request& request) {
   if (request.headers.find("Content-Encoding").value_or("identity") != "identity")
     throw Error(ErrorCode::invalid, "compressed uploads are not supported");
   for (const auto& [name, value] : request.headers.fields())
-    if (equal_ignoring_case(name.substr(0, kMetadata.size()), kMetadata))
+    if (starts_with_ignoring_case(name, kMetadata))
       throw Error(ErrorCode::invalid, "files have no metadata here");
 }
 
