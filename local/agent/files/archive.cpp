@@ -150,7 +150,7 @@ void read_archive(FileSession& session, FileRequest& request) {
     session.reply(nlohmann::json::object());
     packing.add_all(directory, path);
   } else {
-    const Place place = open_place(path, false);
+    const Place place = open_place(path);
     describe(place, path);
     check_readable(place.directory, place.name, path);
     session.reply(nlohmann::json::object());

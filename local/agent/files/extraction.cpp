@@ -89,7 +89,7 @@ Place Extraction::place_of(const std::string& name, bool create) {
 void Extraction::begin(const TarEntry& entry) {
   entry_ = entry;
   if (entry.type == TarType::special) reject(entry.name, "is a device or a pipe");
-  place_ = std::make_unique<Place>(place_of(entry.name, true));
+  place_ = std::make_unique<Place>(place_of(entry.name, /*create=*/true));
   if (entry.type == TarType::directory) return make_directory(*place_);
   struct stat info;
   if (place_->name == "." || (exists(*place_, info) && S_ISDIR(info.st_mode)))
@@ -122,7 +122,7 @@ void Extraction::make_link(const Place& place) {
       throw path_error(entry_.name);
     return;
   }
-  const Place target = place_of(entry_.target, false);
+  const Place target = place_of(entry_.target, /*create=*/false);
   struct stat info;
   if (!exists(target, info) || !S_ISREG(info.st_mode))
     reject(entry_.name, "links to something that is no file of the directory");

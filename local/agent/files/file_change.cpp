@@ -57,7 +57,7 @@ bool may_remove(const Place& place) {
 // What is wrong with the file itself is wrong with the member that names it.
 Place open_source(const std::string& from) {
   try {
-    Place source = open_place(from, false);
+    Place source = open_place(from);
     describe(source, from);  // throws for a missing source, before parents of the target are made
     return source;
   } catch (Error& error) {
@@ -97,14 +97,14 @@ void make_directory(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
   request.finish();
   make_directories(path);
-  session.reply(describe(open_place(path, false), path));
+  session.reply(describe(open_place(path), path));
 }
 
 void move_file(FileSession& session, FileRequest& request) {
   const std::string from = request.path("from"), to = request.path("to");
   request.finish();
   const Place source = open_source(from);
-  const Place target = open_place(to, true);
+  const Place target = make_place(to);
   if (from != to && is_directory(target)) {
     errno = EEXIST;
     throw path_error(to);
@@ -125,7 +125,7 @@ void remove_file(FileSession& session, FileRequest& request) {
   request.finish();
   if (path == "/" || path == request.home)
     throw Error(ErrorCode::forbidden, "the root and the home stay");
-  const Place place = open_place(path, false);
+  const Place place = open_place(path);
   if (recursive) {
     remove_tree(session, place, path);
   } else {

@@ -51,16 +51,42 @@ Fd open_or_make_path(const std::string& path) {
   return at;
 }
 
-Place open_place_at(int base, const std::string& path, bool create) {
+enum class MissingParents { refuse, make };
+
+// Without a directory, and with errno, when that failed.
+Place place_at(int base, const std::string& path, MissingParents missing) {
   const size_t slash = path.rfind('/');
   const std::string parent = slash == std::string::npos ? "." : path.substr(0, slash + 1);
   Place place;
   place.name = slash == std::string::npos ? path : path.substr(slash + 1);
   if (place.name.empty()) place.name = ".";
   place.directory = Fd(open_safely(base, parent.c_str(), O_PATH | O_DIRECTORY));
-  if (!place.directory && create && errno == ENOENT && parent.front() == '/')
+  if (!place.directory && missing == MissingParents::make && errno == ENOENT &&
+      parent.front() == '/')
     place.directory = open_or_make_path(parent);
   return place;
+}
+
+Place place_of(const std::string& path, MissingParents missing) {
+  Place place = place_at(AT_FDCWD, path, missing);
+  if (!place.directory) throw path_error(path);
+  return place;
+}
+
+Place target_of(const std::string& path, MissingParents missing) {
+  Place place = place_of(path, missing);
+  for (int links = 0; links < kMaxLinks; ++links) {
+    const std::string target = read_link(place.directory.get(), place.name);
+    if (target.empty()) return place;
+    Place next = place_at(place.directory.get(), target, missing);
+    if (!next.directory) throw path_error(path);
+    // A target that ends in ".." names a directory, which a file cannot replace.
+    if (next.name == "..") errno = EISDIR;
+    if (next.name == "..") throw path_error(path);
+    place = std::move(next);
+  }
+  errno = ELOOP;
+  throw path_error(path);
 }
 
 }  // namespace
@@ -122,27 +148,10 @@ Fd make_directories(const std::string& path) {
   return directory;
 }
 
-Place open_place(const std::string& path, bool create) {
-  Place place = open_place_at(AT_FDCWD, path, create);
-  if (!place.directory) throw path_error(path);
-  return place;
-}
-
-Place open_target(const std::string& path, bool create) {
-  Place place = open_place(path, create);
-  for (int links = 0; links < kMaxLinks; ++links) {
-    const std::string target = read_link(place.directory.get(), place.name);
-    if (target.empty()) return place;
-    Place next = open_place_at(place.directory.get(), target, create);
-    if (!next.directory) throw path_error(path);
-    // A target that ends in ".." names a directory, which a file cannot replace.
-    if (next.name == "..") errno = EISDIR;
-    if (next.name == "..") throw path_error(path);
-    place = std::move(next);
-  }
-  errno = ELOOP;
-  throw path_error(path);
-}
+Place open_place(const std::string& path) { return place_of(path, MissingParents::refuse); }
+Place make_place(const std::string& path) { return place_of(path, MissingParents::make); }
+Place open_target(const std::string& path) { return target_of(path, MissingParents::refuse); }
+Place make_target(const std::string& path) { return target_of(path, MissingParents::make); }
 
 const char* type_name(mode_t mode) {
   if (S_ISREG(mode)) return "file";

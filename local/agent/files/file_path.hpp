@@ -37,10 +37,12 @@ struct Place {
 // Opens a directory, making it and its missing parents (0755). Throws Error.
 Fd make_directories(const std::string& path);
 
-// Opens the parent of an absolute path; `create` makes missing parents (0755). Throws Error.
-Place open_place(const std::string& path, bool create);
-// As open_place(), but follows a final symlink to the place it names, which need not exist.
-Place open_target(const std::string& path, bool create);
+// Opens the parent of an absolute path; make_place() makes missing parents (0755). Throws Error.
+Place open_place(const std::string& path);
+Place make_place(const std::string& path);
+// The same, but follows a final symlink to the place it names, which need not exist.
+Place open_target(const std::string& path);
+Place make_target(const std::string& path);
 
 // The word for a file's type: "file", "directory", "symlink" or "other".
 const char* type_name(mode_t mode);

@@ -152,7 +152,7 @@ void read_file(FileSession& session, FileRequest& request) {
 void stat_file(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
   request.finish();
-  session.reply(describe(open_place(path, false), path));
+  session.reply(describe(open_place(path), path));
 }
 
 void list_files(FileSession& session, FileRequest& request) {

@@ -46,7 +46,7 @@ void refuse_special(const Place& place) {
 // Throws conflict when the path leads elsewhere than to `place` by now: a program moved or replaced
 // a directory of it during the upload, and the file would appear where nobody asked for it.
 void check_still_leads_to(const Place& place, const std::string& path) {
-  const Place now = open_target(path, false);
+  const Place now = open_target(path);
   struct stat before, after;
   const bool known =
       ::fstat(place.directory.get(), &before) == 0 && ::fstat(now.directory.get(), &after) == 0;
@@ -142,7 +142,7 @@ void write_file(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");
   const auto mode = request.reader.integer("mode", 0, kModeBits);
   request.finish();
-  const Place place = open_target(path, true);
+  const Place place = make_target(path);
   refuse_special(place);
   PendingFile file(place, path);
   session.reply(nlohmann::json::object());

@@ -195,7 +195,7 @@ TEST_F(FilesTest, AFileHasNoNameBeforeItIsWhole) {
       ::mount("none", "/proc", "tmpfs", 0, nullptr) != 0)
     ::_exit(2);
   const std::string path = directory + "/file";
-  const agent::Place place = agent::open_place(path, false);
+  const agent::Place place = agent::open_place(path);
   agent::PendingFile(place, path).write("dropped");
   agent::PendingFile file(place, path);
   file.write("new");
