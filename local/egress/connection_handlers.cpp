@@ -16,7 +16,7 @@ using ConnectionPtr = std::shared_ptr<Connection>;
 Refusal authorize_target(Connection& connection, const std::optional<Target>& target,
                          std::string_view way) {
   if (!target) {
-    connection.sandbox->log_verdict("(proxy)", way, false, "malformed");
+    connection.sandbox->log_refusal("(proxy)", way, "malformed");
     return {400, "malformed"};
   }
   if (!connection.sandbox->authorize(*target, way)) return {403, "no_rule"};
@@ -77,7 +77,7 @@ Task<void> serve_proxy(std::shared_ptr<Connection> connection) {
   Received received = co_await std::move(reading);
   if (received.result.state == HeadState::incomplete) co_return;
   if (received.result.state == HeadState::malformed) {
-    connection->sandbox->log_verdict("(proxy)", "http", false, received.result.reason);
+    connection->sandbox->log_refusal("(proxy)", "http", received.result.reason);
     auto refusing = refuse(connection, client, 400, "", received.result.reason);
     co_await std::move(refusing);
   } else if (received.result.head.method == "CONNECT") {
@@ -106,8 +106,7 @@ Task<void> serve_transparent(std::shared_ptr<Connection> connection) {
     if (number - SyntheticNames::kBase < SyntheticNames::kCount) {
       const auto name = connection->sandbox->names().name_of(number);
       if (!name)
-        co_return connection->sandbox->log_verdict(to_string(target), "tcp", false,
-                                                   "unknown_address");
+        co_return connection->sandbox->log_refusal(to_string(target), "tcp", "unknown_address");
       target.host = *name;
     }
   }

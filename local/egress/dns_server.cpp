@@ -46,7 +46,7 @@ std::string dns_reply(EgressSandbox& sandbox, std::string_view message) {
   const DnsQuestion& question = *parsed.question;
   if (!sandbox.policy().knows(question.name)) {
     const bool shown = host_name_from(question.name).has_value();
-    sandbox.log_verdict(shown ? question.name : "(not a host name)", "dns", false, "no_rule");
+    sandbox.log_refusal(shown ? question.name : "(not a host name)", "dns", "no_rule");
     return dns_answer(question, DnsCode::no_such_name);
   }
   // No HTTPS or SVCB records: they could carry keys for an encrypted ClientHello.

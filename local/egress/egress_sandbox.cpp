@@ -123,7 +123,7 @@ void EgressSandbox::set_policy(Policy policy) {
   for (Connection* connection : connections_) {
     const auto& target = connection->target;
     if (!target || policy_.allows(*target)) continue;
-    log_verdict(to_string(*target), "tcp", false, "rule_withdrawn");
+    log_refusal(to_string(*target), "tcp", "rule_withdrawn");
     connection->close();
   }
 }
@@ -154,21 +154,27 @@ Authority& EgressSandbox::authority() {
 
 bool EgressSandbox::authorize(const Target& target, std::string_view way) {
   const bool allowed = policy_.allows(target);
-  log_verdict(to_string(target), way, allowed, allowed ? "" : "no_rule");
+  if (allowed)
+    add_verdict({.target = to_string(target), .way = way, .allowed = true});
+  else
+    log_refusal(to_string(target), way, "no_rule");
   return allowed;
 }
 
-void EgressSandbox::log_verdict(std::string target, std::string_view way, bool allowed,
-                                std::string_view reason) {
-  const auto left_out = allowed ? std::nullopt : services_.log_pace->next(tenant_);
-  if (left_out)
+void EgressSandbox::log_refusal(std::string target, std::string_view way, std::string_view reason) {
+  if (const auto left_out = services_.log_pace->next(tenant_))
     log::info("egress refused", {{"sandbox", id_},
                                  {"target", target},
                                  {"way", way},
                                  {"reason", reason},
                                  {"left_out", *left_out}});
+  add_verdict({.target = std::move(target), .way = way, .reason = reason});
+}
+
+void EgressSandbox::add_verdict(Verdict verdict) {
+  verdict.at = SystemClock().now();
   if (verdicts_.size() == kMaxVerdicts) verdicts_.pop_front();
-  verdicts_.push_back({SystemClock().now(), std::move(target), way, allowed, reason});
+  verdicts_.push_back(std::move(verdict));
 }
 
 bool EgressSandbox::can_accept() const {

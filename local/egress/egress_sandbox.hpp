@@ -96,8 +96,8 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
 
   // Returns whether the policy allows the target, and logs the verdict.
   bool authorize(const Target& target, std::string_view way);
-  // Appends a verdict to the sandbox's log, which keeps the last 256.
-  void log_verdict(std::string target, std::string_view way, bool allowed, std::string_view reason);
+  // Logs that the target was refused; `reason` is one word. The log keeps the last 256 verdicts.
+  void log_refusal(std::string target, std::string_view way, std::string_view reason);
 
   const std::string& id() const { return id_; }
   const std::string& tenant() const { return tenant_; }
@@ -128,6 +128,7 @@ class EgressSandbox : public std::enable_shared_from_this<EgressSandbox> {
   void sweep_idle();
   void limit_buffers_if_needed();
   void serve_on(Fd listener, bool v6, Handler handler);
+  void add_verdict(Verdict verdict);  // at this moment; drops the oldest of 256
 
   Services& services_;
   const std::shared_ptr<DescriptorQuota> descriptors_;

@@ -188,7 +188,7 @@ void Exchange::break_off() {
 // only reset.
 Task<void> Exchange::refuse_body() {
   const std::string target = to_string(*connection->target);
-  connection->sandbox->log_verdict(target, "http", false, kMalformedBody);
+  connection->sandbox->log_refusal(target, "http", kMalformedBody);
   refused = true;
   boost::system::error_code ignored;
   connection->upstream.close(ignored);
@@ -266,7 +266,7 @@ Task<bool> Exchange::end_response(bool in_order) {
 // As refuse_body(): what has begun is only broken off.
 Task<void> Exchange::refuse_response(std::string_view reason) {
   const std::string target = to_string(*connection->target);
-  connection->sandbox->log_verdict(target, "http", false, reason);
+  connection->sandbox->log_refusal(target, "http", reason);
   if (shown) co_return connection->close();
   end_request();
   auto refusing = write_refusal(client, 502, target, reason);

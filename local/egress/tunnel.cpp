@@ -212,7 +212,7 @@ Task<void> tunnel_sniffed(ConnectionPtr connection) {
 }  // namespace
 
 void log_refusal(Connection& connection, std::string_view way, std::string_view reason) {
-  connection.sandbox->log_verdict(to_string(*connection.target), way, false, reason);
+  connection.sandbox->log_refusal(to_string(*connection.target), way, reason);
 }
 
 Task<Refusal> dial_target(ConnectionPtr connection, std::string_view way) {

@@ -134,7 +134,7 @@ TEST_F(EgressSandboxTest, NoTenantFillsTheLogHoweverManySandboxesItHas) {
   have_room_for(8, 8);
   const auto refuse_at = [](const Sandbox& one) {
     for (int i = 0; i < 30; ++i)
-      one.inside->log_verdict("no.example.org:443", "connect", false, "no_rule");
+      one.inside->log_refusal("no.example.org:443", "connect", "no_rule");
   };
   std::vector<Sandbox> many;
   for (int i = 0; i < 4; ++i) many.push_back(sandbox("many" + std::to_string(i), "a"));
