@@ -94,16 +94,7 @@ std::vector<UsageEvent> MeteredCounters::take(const MeteredLife& life,
     const auto parts = shares(whole, pieces);
     for (size_t i = 0; i < pieces.size(); ++i) {
       if (parts[i] == 0 || pieces[i].from >= until) continue;
-      const Decimal quantity = quantity_of(parts[i]);
-      events.push_back(
-          {.sandbox = life.id,
-           .tenant = life.tenant,
-           .meter = meter,
-           .interval = pieces[i],
-           .quantity = quantity,
-           .before = total,
-           .rated = rate(*rating.prices, life.scope(), meter, pieces[i].from, total, quantity)});
-      total += quantity;
+      events.push_back(life.use(*rating.prices, meter, pieces[i], quantity_of(parts[i]), total));
     }
   };
   if (totals.egress_bytes && *totals.egress_bytes >= 0) {

@@ -23,6 +23,10 @@ struct MeteredLife {
   // What is charged for in the present state: a paused one pays for what it keeps.
   Resources charged() const;
   PriceScope scope() const { return {tenant, provider, deployment, region, own}; }
+  // The next `quantity` of a meter as a rated event; `total` is what was used of it before, and
+  // comes to include it.
+  UsageEvent use(const PriceSnapshot& prices, MeterKind meter, Interval interval,
+                 const Decimal& quantity, Decimal& total) const;
 };
 
 // Returns the rated events from the boundary to `until`, cut into at most `max_pieces` intervals,
