@@ -20,8 +20,8 @@ Json health_json(const Health& health) {
 std::optional<Money> price_for(const std::optional<TenantId>& tenant, const Deployment& one,
                                const Resources& size, const PriceSnapshot& prices, Time now) {
   const std::string region = one.region();
-  const PriceScope scope{tenant ? std::string_view(tenant->value) : std::string_view(),
-                         one.provider, one.name, region, one.tenant.has_value()};
+  const std::string_view payer = tenant ? std::string_view(tenant->value) : "";
+  const PriceScope scope = price_scope_of(one, payer, region);
   return tenant ? charge_per_hour(prices, scope, size, now)
                 : prices.cost_per_hour(scope, size, now);
 }

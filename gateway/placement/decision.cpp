@@ -114,7 +114,7 @@ void add_price(Candidate& candidate, const PriceSnapshot& prices, const TenantId
   const std::chrono::seconds ttl(profile.ttl_seconds);
   bool is_first = true;
   for (const std::string& region : one.regions_within(profile.placement.regions)) {
-    const PriceScope scope{tenant.value, one.provider, one.name, region, one.tenant.has_value()};
+    const PriceScope scope = price_scope_of(one, tenant.value, region);
     const auto hourly = hourly_charge(prices, scope, size, at);
     candidate.price_is_partial = candidate.price_is_partial || (hourly && hourly->is_partial);
     // Of several regions the dearest counts, and one without a price before all others.

@@ -4,8 +4,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "billing/prices/price_snapshot.hpp"
 #include "gateway/core/ids.hpp"
 #include "gateway/placement/account.hpp"
 #include "gateway/placement/deployment_key.hpp"
@@ -42,6 +44,13 @@ struct Deployment {
 
 using DeploymentPtr = std::shared_ptr<const Deployment>;
 using DeploymentSet = std::vector<DeploymentPtr>;  // sorted by name
+
+// The key under which the tenant's sandboxes in a region of the deployment are priced; "" for none
+// in particular. Refers to its arguments.
+inline PriceScope price_scope_of(const Deployment& one, std::string_view tenant,
+                                 std::string_view region) {
+  return {tenant, one.provider, one.name, region, one.tenant.has_value()};
+}
 
 // Throws Error(unsupported) with `refusal` as message when the backend lacks the verb, and
 // Error(unavailable) when its capabilities are not known yet.

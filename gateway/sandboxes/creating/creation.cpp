@@ -205,8 +205,7 @@ SandboxRecord Creation::placed_record(const Placed& placed) const {
   record.isolation = placed.sandbox.isolation;
   record.region = placed.sandbox.region.empty() ? deployment.region() : placed.sandbox.region;
   const auto prices = parts_.prices.snapshot();
-  const PriceScope scope{record.tenant.value, record.provider, record.deployment, record.region,
-                         deployment.tenant.has_value()};
+  const PriceScope scope = price_scope_of(deployment, record.tenant.value, record.region);
   const Time now = parts_.clock.now();
   const auto charge = charge_per_hour(*prices, scope, record.resources, now);
   if (charge) {

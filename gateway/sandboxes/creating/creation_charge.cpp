@@ -18,11 +18,6 @@ RunCharge max_charge_of(const PriceSnapshot& prices, const PriceScope& scope, co
                           currency);
 }
 
-// Refers to its arguments.
-PriceScope scope_of(const Deployment& one, const TenantId& tenant, const std::string& region) {
-  return {tenant.value, one.provider, one.name, region, one.tenant.has_value()};
-}
-
 // Raises `highest` to what a run is charged by `scope`.
 void count_in(PlannedCharge& highest, const PriceSnapshot& prices, const PriceScope& scope,
               const Resources& size, int64_t ttl_seconds, Time at) {
@@ -62,8 +57,8 @@ PlannedCharge highest_charge(const LifecycleParts& parts, const Decision& decisi
     const Deployment& one = *candidate.deployment;
     const Resources size = one.granted(wanted.resources);
     for (const std::string& region : one.regions_within(decision.requirements.placement.regions))
-      count_in(highest, *prices, scope_of(one, wanted.tenant, region), size, wanted.ttl_seconds,
-               at);
+      count_in(highest, *prices, price_scope_of(one, wanted.tenant.value, region), size,
+               wanted.ttl_seconds, at);
   }
   return highest;
 }
@@ -83,7 +78,7 @@ bool reject_unaffordable(const LifecycleParts& parts, Decision& decision,
     const Resources size = one.granted(wanted.resources);
     const auto regions = one.regions_within(decision.requirements.placement.regions);
     if (std::ranges::none_of(regions, [&](const std::string& region) {
-          return is_dearer(left, *prices, scope_of(one, wanted.tenant, region), size,
+          return is_dearer(left, *prices, price_scope_of(one, wanted.tenant.value, region), size,
                            wanted.ttl_seconds, at);
         }))
       continue;
