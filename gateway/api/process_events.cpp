@@ -115,9 +115,7 @@ Task<void> produce(std::shared_ptr<ProcessEvents> events, http::BodySink& sink) 
 
 http::Response event_stream_of(ProcessEvents events) {
   auto shared = std::make_shared<ProcessEvents>(std::move(events));
-  http::Response response;
-  response.content_type = "text/event-stream";
-  response.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  http::Response response = http::Response::streaming("text/event-stream");
   response.body = http::StreamBody{
       std::nullopt, [shared](http::BodySink& sink) { return produce(shared, sink); }};
   return response;

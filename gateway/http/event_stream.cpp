@@ -76,11 +76,7 @@ std::optional<uint64_t> last_event_id(const Request& request) {
 }
 
 Response event_stream(EventStreamOptions options, std::function<Task<void>(EventWriter&)> produce) {
-  Response response;
-  response.content_type = "text/event-stream";
-  response.headers.emplace_back("Cache-Control", "no-store");
-  // Tells buffering proxies to pass events on at once.
-  response.headers.emplace_back("X-Accel-Buffering", "no");
+  Response response = Response::streaming("text/event-stream");
   StreamBody body;
   body.produce = [options = std::move(options), produce = std::move(produce)](BodySink& sink) {
     return serve(options, produce, sink);

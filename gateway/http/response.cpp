@@ -18,4 +18,11 @@ Response Response::empty(int status) {
   return response;
 }
 
+Response Response::streaming(std::string content_type) {
+  Response response;
+  response.content_type = std::move(content_type);
+  response.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
+  return response;
+}
+
 }  // namespace sandgate::http

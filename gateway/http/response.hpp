@@ -25,6 +25,8 @@ struct Response {
 
   static Response json(int status, const Json& value);
   static Response empty(int status);  // no body, no content type
+  // For a body that is sent as it comes: caches keep nothing of it, and proxies hold nothing back.
+  static Response streaming(std::string content_type);
 };
 
 }  // namespace sandgate::http

@@ -50,13 +50,6 @@ Json object_from(std::string_view text) {
   return message;
 }
 
-http::Response stream_response() {
-  http::Response response;
-  response.content_type = kStreamType;
-  response.headers = {{"Cache-Control", "no-store"}, {"X-Accel-Buffering", "no"}};
-  return response;
-}
-
 std::optional<int64_t> header_number(const http::Request& request, std::string_view name) {
   const auto text = request.headers.find(name);
   if (!text) return std::nullopt;
@@ -215,14 +208,14 @@ Task<void> MessageWriter::send_all(const std::vector<Json>& messages) {
 
 http::Response message_stream(MessageStream stream) {
   const auto shared = std::make_shared<const MessageStream>(std::move(stream));
-  http::Response response = stream_response();
+  http::Response response = http::Response::streaming(std::string(kStreamType));
   response.body = http::StreamBody{std::nullopt,
                                    [shared](http::BodySink& sink) { return serve(shared, sink); }};
   return response;
 }
 
 http::Response empty_stream() {
-  http::Response response = stream_response();
+  http::Response response = http::Response::streaming(std::string(kStreamType));
   const Json nothing = Json::object();
   response.body = connect::envelope(nothing) + connect::envelope(nothing, /*last=*/true);
   return response;
