@@ -19,6 +19,14 @@ TEST(LogRateLimiter, WritesSoManyInASecondAndTellsWhatItLeftOut) {
   EXPECT_EQ(pace.next(now + 1h), 1u);
 }
 
+TEST(LogRateLimiter, TakesALongerPeriod) {
+  LogRateLimiter pace(1, 1min);
+  const LogRateLimiter::Instant now{};
+  EXPECT_EQ(pace.next(now), 0u);
+  EXPECT_FALSE(pace.next(now + 59s));
+  EXPECT_EQ(pace.next(now + 60s), 1u);
+}
+
 TEST(TenantLogLimiter, NobodyLeavesOutWhatOthersCause) {
   TenantLogLimiter pace(2);
   const LogRateLimiter::Instant now{};

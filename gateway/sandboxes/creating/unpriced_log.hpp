@@ -2,6 +2,7 @@
 #include <atomic>
 #include <cstdint>
 
+#include "gateway/core/log_rate_limiter.hpp"
 #include "gateway/placement/decision.hpp"
 
 namespace sandgate {
@@ -17,7 +18,7 @@ class UnpricedLog {
 
  private:
   std::atomic<uint64_t> creates_{0};
-  std::atomic<int64_t> logged_{0};  // steady clock, in seconds; 0: never
+  LogRateLimiter pace_{1, std::chrono::minutes(1)};
 };
 
 }  // namespace sandgate
