@@ -141,11 +141,10 @@ Task<void> BlaxelProvider::extend(std::string id, std::chrono::seconds ttl) {
 
 Task<std::string> BlaxelProvider::url_of(std::string id) {
   if (auto known = urls_.find(id)) co_return std::move(*known);
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!may_have_key(box->url, settings_.api_url)) throw unexpected_answer("blaxel");
-  urls_.remember(id, box->url);
-  co_return box->url;
+  const auto box = co_await existing(box_of(id), id);
+  if (!may_have_key(box.url, settings_.api_url)) throw unexpected_answer("blaxel");
+  urls_.remember(id, box.url);
+  co_return box.url;
 }
 
 Task<RestApi> BlaxelProvider::inside(std::string id) {

@@ -20,24 +20,21 @@ Task<void> BlaxelProvider::change_state(std::string id, std::string verb, bool a
   Backoff pause;
   // The time grows with the file system; the caller's own limit ends the wait.
   for (;;) {
-    const auto box = co_await box_of(id);
-    if (!box) throw Error::not_found("sandbox", id);
-    if (archived ? box->archived : box->running) co_return;
+    const auto box = co_await existing(box_of(id), id);
+    if (archived ? box.archived : box.running) co_return;
     co_await pause.wait();
   }
 }
 
 Task<Keeps> BlaxelProvider::pause(std::string id, Keeps) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->archived) co_await change_state(id, "archive", /*archived=*/true);
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.archived) co_await change_state(id, "archive", /*archived=*/true);
   co_return Keeps::disk;
 }
 
 Task<void> BlaxelProvider::resume(std::string id) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) co_await change_state(id, "unarchive", /*archived=*/false);
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.running) co_await change_state(id, "unarchive", /*archived=*/false);
 }
 
 Task<BackendSnapshot> BlaxelProvider::wait_until_finished(blaxel::Snapshot snapshot) {

@@ -131,12 +131,11 @@ void DaytonaProvider::remember(const daytona::Box& box) {
 
 Task<std::string> DaytonaProvider::toolbox_url(std::string id) {
   if (auto known = toolboxes_.find(id)) co_return std::move(*known);
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (box->toolbox_url.empty())
+  const auto box = co_await existing(box_of(id), id);
+  if (box.toolbox_url.empty())
     throw Error(ErrorCode::unavailable, "daytona names no address for the sandbox");
-  if (!may_have_key(box->toolbox_url, settings_.api_url)) throw unexpected_answer("daytona");
-  co_return box->toolbox_url;
+  if (!may_have_key(box.toolbox_url, settings_.api_url)) throw unexpected_answer("daytona");
+  co_return box.toolbox_url;
 }
 
 Task<RestApi> DaytonaProvider::toolbox(std::string id) {

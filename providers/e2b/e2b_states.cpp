@@ -31,10 +31,9 @@ Task<Keeps> E2bProvider::pause(std::string id, Keeps keep) {
   // It is paused already, or an earlier request is still at work.
   const auto limit = std::chrono::steady_clock::now() + kStateDeadline;
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
-    const auto sandbox = co_await find(id);
-    if (!sandbox) throw Error::not_found("sandbox", id);
+    const auto sandbox = co_await existing(find(id), id);
     // Older servers do not say that only the disk was kept, as an earlier request may have asked.
-    if (sandbox->state == BackendState::paused) co_return std::min(keep, sandbox->kept);
+    if (sandbox.state == BackendState::paused) co_return std::min(keep, sandbox.kept);
   }
   throw *error;
 }

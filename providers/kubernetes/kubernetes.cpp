@@ -151,8 +151,7 @@ Task<std::unique_ptr<WebSocket>> KubernetesProvider::open_exec(std::string id,
 
 Task<std::unique_ptr<ProcessStream>> KubernetesProvider::exec(std::string id, Command command) {
   refuse_account(command);
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
+  co_await existing(box_of(id), id);
   co_await check_directory(id, command);
   co_return co_await start_process<KubernetesProcess, KubernetesProvider>(std::move(id),
                                                                           std::move(command));

@@ -147,8 +147,7 @@ Task<std::unique_ptr<ProcessStream>> ModalProvider::exec(std::string id, Command
   const auto outcome = co_await attempt(process->start());
   if (const auto* error = std::get_if<Error>(&outcome)) {
     // The router of an ended sandbox no longer exists.
-    const auto sandbox = co_await find(id);
-    if (!sandbox) throw Error::not_found("sandbox", id);
+    co_await existing(find(id), id);
     throw *error;
   }
   co_return process;

@@ -57,8 +57,6 @@ class OpenSandboxProvider : public LiveInputProvider {
 
  private:
   Task<std::optional<opensandbox::Box>> box_of(std::string id);
-  // The same, but throws Error(not_found) if the sandbox does not exist or is gone.
-  Task<opensandbox::Box> require_living(std::string id);
   Task<std::vector<BackendSandbox>> pages(std::string query);
   Task<void> wait_until_running(std::string id);
   // Asks the server each time: the address of a sandbox that ended, or was resumed by another

@@ -18,36 +18,30 @@ std::string snapshot_path_of_opensandbox(const std::string& snapshot) {
 
 }  // namespace
 
-Task<opensandbox::Box> OpenSandboxProvider::require_living(std::string id) {
-  auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  co_return std::move(*box);
-}
-
 Task<void> OpenSandboxProvider::change_state(std::string id, std::string verb, BackendState state) {
   RestCall call{.method = "POST", .path = opensandbox::box_path(id) + "/" + verb};
   const auto asked = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&asked)) {
     // It may be in that state already, or in the transition to it, for an earlier request.
-    const auto box = co_await require_living(id);
+    const auto box = co_await existing(box_of(id), id);
     if (state == BackendState::running ? box.paused : box.running) throw *error;
   }
   const auto limit = std::chrono::steady_clock::now() + kOpenSandboxTimeout;
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
-    const auto box = co_await require_living(id);
+    const auto box = co_await existing(box_of(id), id);
     if (state == BackendState::running ? box.running : box.paused) co_return;
   }
   throw too_slow_opensandbox();
 }
 
 Task<Keeps> OpenSandboxProvider::pause(std::string id, Keeps) {
-  const auto box = co_await require_living(id);
+  const auto box = co_await existing(box_of(id), id);
   if (!box.paused) co_await change_state(id, "pause", BackendState::paused);
   co_return settings_.rules.paused;
 }
 
 Task<void> OpenSandboxProvider::resume(std::string id) {
-  const auto box = co_await require_living(id);
+  const auto box = co_await existing(box_of(id), id);
   if (!box.running) co_await change_state(id, "resume", BackendState::running);
 }
 

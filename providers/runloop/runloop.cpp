@@ -109,9 +109,8 @@ Task<void> RunloopProvider::kill(std::string id) {
 
 // The vendor refuses a command for a devbox that does not run as it refuses a wrong request.
 Task<void> RunloopProvider::check_runs(std::string id) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
 }
 
 Task<ShellProvider::LineResult> RunloopProvider::run(std::string id, std::string line) {
@@ -132,8 +131,7 @@ Task<ShellProvider::LineResult> RunloopProvider::run(std::string id, std::string
 
 Task<std::unique_ptr<ProcessStream>> RunloopProvider::exec(std::string id, Command command) {
   refuse_account(command);
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
+  co_await existing(box_of(id), id);
   co_await check_directory(id, command);
   co_return co_await start_process<RunloopProcess, RunloopProvider>(std::move(id),
                                                                     std::move(command));

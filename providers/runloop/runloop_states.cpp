@@ -25,31 +25,27 @@ Task<void> RunloopProvider::change_state(std::string id, std::string verb, Backe
   const auto asked = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&asked)) {
     // It may be in that state already, or in the transition to it, for an earlier request.
-    const auto box = co_await box_of(id);
-    if (!box) throw Error::not_found("sandbox", id);
-    if (state == BackendState::running ? box->suspended : box->running) throw *error;
+    const auto box = co_await existing(box_of(id), id);
+    if (state == BackendState::running ? box.suspended : box.running) throw *error;
   }
   const auto limit = std::chrono::steady_clock::now() + kRunloopTimeout;
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
-    const auto box = co_await box_of(id);
-    if (!box) throw Error::not_found("sandbox", id);
-    const bool there = state == BackendState::running ? box->running : box->suspended;
+    const auto box = co_await existing(box_of(id), id);
+    const bool there = state == BackendState::running ? box.running : box.suspended;
     if (there) co_return;
   }
   throw too_slow();
 }
 
 Task<Keeps> RunloopProvider::pause(std::string id, Keeps) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->suspended) co_await change_state(id, "suspend", BackendState::paused);
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.suspended) co_await change_state(id, "suspend", BackendState::paused);
   co_return Keeps::disk;
 }
 
 Task<void> RunloopProvider::resume(std::string id) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) co_await change_state(id, "resume", BackendState::running);
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.running) co_await change_state(id, "resume", BackendState::running);
 }
 
 Task<BackendSnapshot> RunloopProvider::snapshot(std::string id, std::string snapshot_id, Keeps,

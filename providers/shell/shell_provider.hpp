@@ -80,6 +80,14 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
     co_return std::move(box->sandbox);
   }
 
+  // What was found of a sandbox. Throws Error(not_found) if there is no such one.
+  template <class Box>
+  static Task<Box> existing(Task<std::optional<Box>> finding, std::string id) {
+    auto box = co_await std::move(finding);
+    if (!box) throw Error::not_found("sandbox", id);
+    co_return std::move(*box);
+  }
+
   // What was found under the name `sandbox_id`. Empty if it does not also carry that id as its tag:
   // somebody else gave the name to something of theirs.
   template <class Box>

@@ -147,10 +147,9 @@ void VercelProvider::remember(const vercel::Box& box) {
 
 Task<vercel::Session> VercelProvider::session_of(std::string id) {
   if (auto known = sessions_.find(id)) co_return std::move(*known);
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
-  co_return box->session;
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.running) throw Error(ErrorCode::conflict, "the sandbox does not run now");
+  co_return box.session;
 }
 
 // Another replica of this gateway may have started a new session after this one ended.

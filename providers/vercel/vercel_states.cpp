@@ -24,33 +24,30 @@ Task<void> VercelProvider::update(std::string id, Json fields) {
 }
 
 Task<Keeps> VercelProvider::pause(std::string id, Keeps) {
-  auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
+  auto box = co_await existing(box_of(id), id);
   // Removes the link of an earlier, failed snapshot, so that the disk saved here is not mistaken
   // for it.
-  if (box->saved_session == box->session.id) {
-    Json tags = vercel::to_tags(box->sandbox, "", "");
+  if (box.saved_session == box.session.id) {
+    Json tags = vercel::to_tags(box.sandbox, "", "");
     co_await update(id, std::move(tags));
   }
-  if (box->running) {
+  if (box.running) {
     sessions_.forget(id);
-    RestCall call{.method = "POST", .path = session_path(box->session.id, "/stop")};
+    RestCall call{.method = "POST", .path = session_path(box.session.id, "/stop")};
     call.deadline = kVercelState;
     co_await api_.call(std::move(call));
   }
-  for (Backoff pause; !box->stopped;) {
+  for (Backoff pause; !box.stopped;) {
     co_await pause.wait();
-    box = co_await box_of(id);
-    if (!box) throw Error::not_found("sandbox", id);
+    box = co_await existing(box_of(id), id);
   }
   sessions_.forget(id);
   co_return Keeps::disk;
 }
 
 Task<void> VercelProvider::resume(std::string id) {
-  auto box = co_await box_of(id, /*resume=*/true);
-  if (!box) throw Error::not_found("sandbox", id);
-  const vercel::Box ready = co_await running(std::move(*box));
+  auto box = co_await existing(box_of(id, /*resume=*/true), id);
+  const vercel::Box ready = co_await running(std::move(box));
   const std::chrono::milliseconds most = std::chrono::seconds(settings_.limits.max_ttl_seconds);
   const auto missing = most - ready.session.timeout;
   if (missing < kVercelExtension) co_return;
@@ -68,9 +65,8 @@ Task<BackendSnapshot> VercelProvider::snapshot(std::string id, std::string snaps
   if (!taken) {
     sessions_.forget(id);
     const vercel::Session session = co_await session_of(id);
-    const auto box = co_await box_of(id);
-    if (!box) throw Error::not_found("sandbox", id);
-    Json tags = vercel::to_tags(box->sandbox, snapshot_id, session.id);
+    const auto box = co_await existing(box_of(id), id);
+    Json tags = vercel::to_tags(box.sandbox, snapshot_id, session.id);
     co_await update(id, std::move(tags));
     RestCall call{.method = "POST",
                   .path = session_path(session.id, "/snapshot"),
@@ -119,17 +115,16 @@ Task<void> VercelProvider::remove_snapshot(std::string snapshot) {
 
 // The vendor extends the timeout by a difference.
 Task<void> VercelProvider::extend(std::string id, std::chrono::seconds ttl) {
-  const auto box = co_await box_of(id);
-  if (!box) throw Error::not_found("sandbox", id);
-  if (!box->running || !box->session.ends_at) co_return;
+  const auto box = co_await existing(box_of(id), id);
+  if (!box.running || !box.session.ends_at) co_return;
   const auto missing = std::chrono::duration_cast<std::chrono::milliseconds>(
-      std::chrono::system_clock::now() + ttl - *box->session.ends_at);
+      std::chrono::system_clock::now() + ttl - *box.session.ends_at);
   if (missing < kVercelExtension) co_return;
   RestCall call{
       .method = "POST", .path = "/extend-timeout", .json = Json{{"duration", missing.count()}}};
   const auto extended = co_await attempt(this->call(std::move(id), std::move(call)));
   if (const auto* error = std::get_if<Error>(&extended))
-    throw refused_extension(*error, box->session.ends_at);
+    throw refused_extension(*error, box.session.ends_at);
 }
 
 }  // namespace sandgate
