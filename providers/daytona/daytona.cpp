@@ -68,7 +68,7 @@ Task<daytona::Box> DaytonaProvider::wait_until_started(daytona::Box box) {
   const std::string id = box.sandbox.backend_id;
   const auto ask = [this, id] { return box_of(id); };
   Backoff pause;
-  while (!box.started) {
+  while (!box.running) {
     if (box.failed || box.sandbox.state != BackendState::running) {
       Error why(ErrorCode::no_capacity, "daytona could not start the sandbox");
       const Error error = co_await abort_create(id, std::move(why));

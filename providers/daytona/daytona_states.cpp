@@ -15,7 +15,7 @@ Task<void> DaytonaProvider::wait_for_state(std::string id, BackendState state) {
   for (Backoff pause; std::chrono::steady_clock::now() < limit; co_await pause.wait()) {
     const auto box = co_await existing(box_of(id), id);
     if (box.failed) throw Error(ErrorCode::unavailable, "daytona reports the sandbox as failed");
-    const bool there = state == BackendState::running ? box.started : box.sandbox.state == state;
+    const bool there = state == BackendState::running ? box.running : box.sandbox.state == state;
     if (there) co_return;
   }
   throw Error(ErrorCode::timeout, "daytona did not change the sandbox's state in time");
@@ -29,7 +29,7 @@ Task<void> DaytonaProvider::change_state(std::string id, std::string verb, Backe
     // It may be in that state already, or in the transition to it, for an earlier request.
     const auto box = co_await existing(box_of(id), id);
     const bool stays =
-        state == BackendState::paused ? box.started : box.sandbox.state == BackendState::paused;
+        state == BackendState::paused ? box.running : box.sandbox.state == BackendState::paused;
     if (stays) throw *error;
   }
   co_await wait_for_state(id, state);
@@ -44,7 +44,7 @@ Task<Keeps> DaytonaProvider::pause(std::string id, Keeps) {
 
 Task<void> DaytonaProvider::resume(std::string id) {
   const auto box = co_await existing(box_of(id), id);
-  if (!box.started) co_await change_state(id, "start", BackendState::running);
+  if (!box.running) co_await change_state(id, "start", BackendState::running);
 }
 
 }  // namespace sandgate

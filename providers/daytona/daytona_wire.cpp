@@ -62,7 +62,7 @@ Box to_box(const Json& document) {
         kind.ends_with("vm") || kind == "windows" ? Isolation::microvm : Isolation::container;
     box.sandbox.region = text_of(document, "target");
     const std::string state = text_of(document, "state");
-    box.started = state == "started";
+    box.running = state == "started";
     box.failed = state == "error" || state == "build_failed";
     if (state == "destroyed" || state == "destroying") box.sandbox.state = BackendState::gone;
     if (state == "stopped" || state == "archived" || state == "paused") {

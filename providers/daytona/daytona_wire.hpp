@@ -27,7 +27,7 @@ Json to_create(const CreateSpec& spec, const CreateRules& rules);
 
 struct Box {
   BackendSandbox sandbox;
-  bool started = false, failed = false;  // neither: in a transition
+  bool running = false, failed = false;  // neither: in a transition
   std::string toolbox_url;  // without the sandbox's id
 };
 Box to_box(const Json& document);

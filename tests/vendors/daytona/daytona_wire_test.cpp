@@ -35,8 +35,8 @@ TEST(DaytonaWire, StatesBecomeOurs) {
   const auto box = [](const char* state, const char* kind = "container") {
     return to_box({{"id", "1"}, {"state", state}, {"sandboxClass", kind}});
   };
-  EXPECT_TRUE(box("started").started);
-  EXPECT_FALSE(box("creating").started);
+  EXPECT_TRUE(box("started").running);
+  EXPECT_FALSE(box("creating").running);
   EXPECT_TRUE(box("build_failed").failed);
   EXPECT_EQ(box("stopped").sandbox.state, BackendState::paused);
   EXPECT_EQ(box("destroying").sandbox.state, BackendState::gone);
