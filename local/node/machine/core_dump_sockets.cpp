@@ -52,18 +52,17 @@ Fd try_refuse_core_dump_sockets(uint32_t first, uint32_t last) {
 ProbeResult probe_core_dump_sockets() {
   const std::string name = "core dumps";
   constexpr uint32_t kNobody = 0xfffffffe;  // no process has this id
-  if (!knows_sockets()) return {name, true, false, "the kernel sends none to sockets", ""};
+  if (!knows_sockets()) return {name, true, "the kernel sends none to sockets", ""};
   try {
     if (geteuid() == 0) {
       refuse_core_dump_sockets(kNobody, kNobody);
-      return {name, true, false, "none of sandboxes while a node runs", ""};
+      return {name, true, "none of sandboxes while a node runs", ""};
     }
   } catch (const StepError&) {
     // What the setting says now is all that is left to go by.
   }
-  if (!sends_to_socket()) return {name, true, false, "kernel.core_pattern names no socket", ""};
-  return {name, false, false,
-          "crashes in sandboxes are sent to the socket that kernel.core_pattern names",
+  if (!sends_to_socket()) return {name, true, "kernel.core_pattern names no socket", ""};
+  return {name, false, "crashes in sandboxes are sent to the socket that kernel.core_pattern names",
           "sysctl -w kernel.core_pattern=core, or run a node of root on a kernel with "
           "CONFIG_DEBUG_INFO_BTF"};
 }

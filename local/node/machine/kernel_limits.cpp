@@ -58,15 +58,15 @@ KernelLimit::RaiseResult KernelLimit::raise() const {
 
 ProbeResult KernelLimit::probe() const {
   const auto value = number_in(setting_.path);
-  if (!value) return {setting_.name, true, false, "not known", ""};
+  if (!value) return {setting_.name, true, "not known", ""};
   const std::string detail = "up to " + std::to_string(*value);
-  if (*value >= setting_.enough) return {setting_.name, true, false, detail, ""};
+  if (*value >= setting_.enough) return {setting_.name, true, detail, ""};
   const std::string few = detail + " on the whole machine: a few sandboxes can take them all";
   if (!setting_.kept_because.empty())
-    return {setting_.name, false, false, few, "boot without " + setting_.kept_because};
+    return {setting_.name, false, few, "boot without " + setting_.kept_because};
   if (access(setting_.path.c_str(), W_OK) == 0)
-    return {setting_.name, true, false, detail + " until a node begins, which raises that", ""};
-  return {setting_.name, false, false, few,
+    return {setting_.name, true, detail + " until a node begins, which raises that", ""};
+  return {setting_.name, false, few,
           "sysctl -w " + setting_.sysctl + "=" +
               (setting_.most.find(' ') == std::string::npos ? setting_.most
                                                             : "'" + setting_.most + "'")};
@@ -126,8 +126,8 @@ ProbeResult probe_reserved_memory(const std::string& proc) {
   constexpr int64_t kStrict = 2;
   const std::string name = "reserved memory";
   if (number_in(proc + "/sys/vm/overcommit_memory") != kStrict)
-    return {name, true, false, "not limited", ""};
-  return {name, false, false, "limited on the whole machine: one sandbox can reserve it all",
+    return {name, true, "not limited", ""};
+  return {name, false, "limited on the whole machine: one sandbox can reserve it all",
           "sysctl -w vm.overcommit_memory=0"};
 }
 

@@ -112,13 +112,13 @@ void MachineSetting::change_and_log() const {
 ProbeResult MachineSetting::probe() const {
   const Definition& told = definition_;
   const auto fine = [&](const std::string& detail) -> ProbeResult {
-    return {told.name, true, false, detail, ""};
+    return {told.name, true, detail, ""};
   };
   if (!told.not_needed.empty()) return fine(told.not_needed);
   if (access(path_.c_str(), F_OK) != 0) return fine("not known");
   if (!remedy()) return fine(told.harmless);
   if (access(path_.c_str(), W_OK) == 0) return fine(told.until_a_node);
-  return {told.name, false, false, told.harmful, "sysctl -w " + told.sysctl + "=" + told.advice};
+  return {told.name, false, told.harmful, "sysctl -w " + told.sysctl + "=" + told.advice};
 }
 
 std::vector<MachineSetting> machine_settings(bool own_timestamps, const std::string& proc) {

@@ -50,14 +50,14 @@ Fd try_refuse_module_requests(uint32_t first, uint32_t last) {
 ProbeResult probe_module_requests() {
   const std::string name = "module requests";
   constexpr uint32_t kNobody = 0xfffffffe;  // no process has this id
-  if (const char* reason = why_not_needed()) return {name, true, false, reason, ""};
-  if (geteuid() != 0) return {name, true, false, "not known: needs root", ""};
+  if (const char* reason = why_not_needed()) return {name, true, reason, ""};
+  if (geteuid() != 0) return {name, true, "not known: needs root", ""};
   try {
     refuse_module_requests(kNobody, kNobody);
-    return {name, true, false, "none of sandboxes while a node runs", ""};
+    return {name, true, "none of sandboxes while a node runs", ""};
   } catch (const StepError&) {
     return {
-        name, false, false,
+        name, false,
         "a program of an unknown format makes the kernel run modprobe, beyond all limits",
         "run Linux 6.14 or later, one with CONFIG_DEBUG_INFO_BTF, or sysctl -w kernel.modprobe="};
   }

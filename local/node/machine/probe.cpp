@@ -48,13 +48,14 @@ std::vector<std::string> rights_lacked() {
 
 ProbeResult probe_root() {
   if (geteuid() != 0)
-    return {"root", false, false,
+    return {"root", false,
             "an ordinary account: one account inside, disks in memory, no limits unless delegated",
             "run as root for accounts, disks and limits"};
   const auto lacks = rights_lacked();
-  if (lacks.empty()) return {"root", true, false, "running as root", ""};
-  return {"root", false, true, "this root lacks " + boost::algorithm::join(lacks, ", "),
-          "give the container or unit all capabilities (docker run --privileged)"};
+  if (lacks.empty()) return {"root", true, "running as root", ""};
+  return {"root", false, "this root lacks " + boost::algorithm::join(lacks, ", "),
+          "give the container or unit all capabilities (docker run --privileged)",
+          /*required=*/true};
 }
 
 // Tries it, because distributions forbid it by different settings.
@@ -64,8 +65,9 @@ ProbeResult probe_unprivileged() {
   int status = 1;
   if (child > 0) waitpid(child, &status, 0);
   const bool ok = status == 0;
-  return {"user namespaces", ok, true, ok ? "allowed" : "this kernel keeps them for root",
-          ok ? "" : "sysctl -w kernel.unprivileged_userns_clone=1, or run as root"};
+  return {"user namespaces", ok, ok ? "allowed" : "this kernel keeps them for root",
+          ok ? "" : "sysctl -w kernel.unprivileged_userns_clone=1, or run as root",
+          /*required=*/true};
 }
 
 // With a limit of 0 no sandbox gets a user namespace.
@@ -74,24 +76,26 @@ ProbeResult probe_user_namespaces() {
   int64_t count = 0;
   in >> count;
   bool ok = count > 0;
-  return {"user namespaces", ok, true, "up to " + std::to_string(count),
-          ok ? "" : "sysctl -w user.max_user_namespaces=65536"};
+  return {"user namespaces", ok, "up to " + std::to_string(count),
+          ok ? "" : "sysctl -w user.max_user_namespaces=65536", /*required=*/true};
 }
 
 ProbeResult probe_filesystem(const std::string& name, bool required) {
   const bool ok = can_mount(name);
-  return {name, ok, required, ok ? "known to the kernel" : "unknown to the kernel",
-          ok ? "" : "modprobe " + name};
+  return {name, ok, ok ? "known to the kernel" : "unknown to the kernel",
+          ok ? "" : "modprobe " + name, required};
 }
 
 // Only a node that runs as root id-maps images; others use their own id for all files.
 ProbeResult probe_id_mapping(const NodeSettings& settings) {
   const std::string directory = images_dir(settings);
-  if (geteuid() != 0) return {"id mapping", true, true, "not needed by an ordinary account", ""};
+  if (geteuid() != 0)
+    return {"id mapping", true, "not needed by an ordinary account", "", /*required=*/true};
   const std::string lacks = id_mapping_lacks(directory);
-  if (lacks.empty()) return {"id mapping", true, true, "files below " + directory, ""};
-  return {"id mapping", false, true, directory + ": " + lacks,
-          "put home on ext4, xfs or btrfs (in a container: on a volume), with Linux 5.19 or later"};
+  if (lacks.empty()) return {"id mapping", true, "files below " + directory, "", /*required=*/true};
+  return {"id mapping", false, directory + ": " + lacks,
+          "put home on ext4, xfs or btrfs (in a container: on a volume), with Linux 5.19 or later",
+          /*required=*/true};
 }
 
 // A device may be there and yet not for this account.
@@ -110,7 +114,7 @@ class DeviceAccess {
 
 ProbeResult probe_loop() {
   const DeviceAccess device("/dev/loop-control");
-  return {"loop devices", device.ok(), false,
+  return {"loop devices", device.ok(),
           device.ok() ? "/dev/loop-control"
                       : device.lacks() + ": disks are kept in memory and count as memory",
           device.ok()         ? ""
@@ -120,16 +124,16 @@ ProbeResult probe_loop() {
 
 ProbeResult probe_landlock() {
   int abi = landlock_abi();
-  return {"landlock", abi > 0, false, abi > 0 ? "ABI " + std::to_string(abi) : "not in this kernel",
+  return {"landlock", abi > 0, abi > 0 ? "ABI " + std::to_string(abi) : "not in this kernel",
           abi > 0 ? "" : "boot with landlock in the lsm= list"};
 }
 
 ProbeResult probe_seccomp() {
   const scmp_version* version = seccomp_version();
   bool ok = access("/proc/sys/kernel/seccomp/actions_avail", R_OK) == 0;
-  return {"seccomp", ok, true,
+  return {"seccomp", ok,
           "libseccomp " + std::to_string(version->major) + "." + std::to_string(version->minor),
-          ok ? "" : "use a kernel with CONFIG_SECCOMP_FILTER"};
+          ok ? "" : "use a kernel with CONFIG_SECCOMP_FILTER", /*required=*/true};
 }
 
 CgroupSupport try_cgroups(const NodeSettings& settings) {
@@ -141,15 +145,15 @@ CgroupSupport try_cgroups(const NodeSettings& settings) {
 
 ProbeResult probe_cgroups(const CgroupSupport& support) {
   bool ok = support.cpu && support.memory && support.processes;
-  return {"control groups", ok, true,
+  return {"control groups", ok,
           ok ? support.detail : support.detail + "; every profile needs their limits",
-          ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)"};
+          ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)", /*required=*/true};
 }
 
 ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& support) {
   const std::string lacks = disk_speed_lacks(settings, support);
   const DiskSpeed speed = disk_speed(settings);
-  return {"disk speed limits", lacks.empty(), false,
+  return {"disk speed limits", lacks.empty(),
           lacks.empty() ? "a sandbox: " + io_max_of(speed) : lacks,
           lacks.empty() || !speed.limits() ? ""
           : speed.device.empty()           ? "put home on a file system of a disk"
@@ -158,12 +162,12 @@ ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& 
 
 ProbeResult probe_disk_space(const NodeSettings& settings) {
   const auto seen = DiskSpace(settings.data_dir, settings.disk_floor_mib).status();
-  if (!seen) return {"disk space", true, false, "cannot be seen from here", ""};
+  if (!seen) return {"disk space", true, "cannot be seen from here", ""};
   const bool ok = seen->free_bytes >= seen->floor_bytes;
   const std::string detail = std::to_string(seen->free_bytes >> 20) + " MiB free below " +
                              settings.data_dir + ", " + std::to_string(seen->floor_bytes >> 20) +
                              " of them kept";
-  return {"disk space", ok, false, ok ? detail : detail + ": no sandboxes are made",
+  return {"disk space", ok, ok ? detail : detail + ": no sandboxes are made",
           ok ? "" : "end sandboxes, remove snapshots and images, or enlarge the disk"};
 }
 
@@ -174,7 +178,7 @@ ProbeResult probe_program(const char* name, const char* package) {
   for (std::string directory; found.empty() && std::getline(directories, directory, ':');) {
     if (access((directory + "/" + name).c_str(), X_OK) == 0) found = directory + "/" + name;
   }
-  return {name, !found.empty(), false, found.empty() ? "not installed" : found,
+  return {name, !found.empty(), found.empty() ? "not installed" : found,
           found.empty() ? std::string("apt-get install ") + package : ""};
 }
 
@@ -182,32 +186,32 @@ ProbeResult probe_images(const NodeSettings& settings) {
   const std::string directory = images_dir(settings);
   const char* const make_one = "sandgate image build debian-12";
   if (access((directory + "/names").c_str(), R_OK) != 0)
-    return {"images", false, false, "none to be seen in " + directory, make_one};
+    return {"images", false, "none to be seen in " + directory, make_one};
   try {
     const ImageStore store(directory);
     const std::vector<std::string> broken = store.broken();
     const size_t found = store.list().size();
     const std::string count = std::to_string(found) + " in " + directory;
-    if (found == 0 && broken.empty()) return {"images", false, false, count, make_one};
-    if (broken.empty()) return {"images", true, false, count, ""};
-    return {"images", false, false, count + "; broken: " + boost::algorithm::join(broken, ", "),
+    if (found == 0 && broken.empty()) return {"images", false, count, make_one};
+    if (broken.empty()) return {"images", true, count, ""};
+    return {"images", false, count + "; broken: " + boost::algorithm::join(broken, ", "),
             "sandgate image remove " + broken.front() + ", and make it again"};
   } catch (const std::exception& failed) {
-    return {"images", false, false, failed.what(), "look at " + directory};
+    return {"images", false, failed.what(), "look at " + directory};
   }
 }
 
 ProbeResult probe_egress() {
   const std::string missing = try_egress_listeners();
-  if (missing.empty()) return {"egress", true, false, "rules by name, transparent", ""};
-  return {"egress", false, false, missing + ": sandboxes reach nothing",
+  if (missing.empty()) return {"egress", true, "rules by name, transparent", ""};
+  return {"egress", false, missing + ": sandboxes reach nothing",
           geteuid() == 0 ? "use Linux 5.9 or later with CONFIG_BPF_SYSCALL and CONFIG_IPV6"
                          : "run as root"};
 }
 
 ProbeResult probe_kvm() {
   const DeviceAccess device("/dev/kvm");
-  return {"kvm", device.ok(), false, device.ok() ? "/dev/kvm" : device.lacks() + ": no microVMs",
+  return {"kvm", device.ok(), device.ok() ? "/dev/kvm" : device.lacks() + ": no microVMs",
           !device.ok() && device.is_there() ? "join its group, or run as root" : ""};
 }
 
@@ -226,8 +230,8 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
   std::vector<ProbeResult> results = {
       probe_root(),
       geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
-      probe_filesystem("overlay", true),
-      probe_filesystem("ext4", false),
+      probe_filesystem("overlay", /*required=*/true),
+      probe_filesystem("ext4", /*required=*/false),
       probe_id_mapping(settings),
       probe_loop(),
       probe_cgroups(cgroups),
@@ -252,7 +256,8 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
 void require_machine(const NodeSettings& settings) {
   for (const ProbeResult& one :
        {probe_root(), geteuid() == 0 ? probe_user_namespaces() : probe_unprivileged(),
-        probe_filesystem("overlay", true), probe_id_mapping(settings), probe_seccomp()}) {
+        probe_filesystem("overlay", /*required=*/true), probe_id_mapping(settings),
+        probe_seccomp()}) {
     if (one.ok || !one.required) continue;
     throw Error(ErrorCode::unavailable, "this machine cannot run sandboxes: " + one.name + ": " +
                                             one.detail + ": " + one.fix +

@@ -11,9 +11,9 @@ namespace sandgate {
 struct ProbeResult {
   std::string name;
   bool ok = false;
-  bool required = false;  // without it the local provider cannot run at all
   std::string detail;  // what was found
   std::string fix;  // a command or setting that helps; may be empty
+  bool required = false;  // without it the local provider cannot run at all
 };
 
 Json to_json(const ProbeResult& result);
