@@ -75,7 +75,7 @@ void in_thread(F work) {
 
 EgressListeners open_here(const NetworkPolicy& network) {
   EgressListeners listeners;
-  for (const std::string& block : egress_routes(network)) set_local_route(block, true);
+  for (const std::string& block : egress_routes(network)) add_local_route(block);
   listeners.dns_udp = bound(SOCK_DGRAM, kDnsPort);
   listeners.dns_tcp = bound(SOCK_STREAM, kDnsPort);
   listeners.proxy = bound(SOCK_STREAM, kProxyPort);
@@ -101,9 +101,9 @@ void change_egress_routes(int pidfd, const NetworkPolicy& before, const NetworkP
   in_thread([&] {
     check(setns(pidfd, CLONE_NEWNET), "enter network namespace");
     for (const std::string& block : wanted)
-      if (!had.contains(block)) set_local_route(block, true);
+      if (!had.contains(block)) add_local_route(block);
     for (const std::string& block : had)
-      if (!wanted.contains(block)) set_local_route(block, false);
+      if (!wanted.contains(block)) remove_local_route(block);
   });
 }
 

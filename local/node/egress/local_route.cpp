@@ -62,15 +62,13 @@ int ask(const Request& request) {
   return -answer.error.error;
 }
 
-}  // namespace
-
-void set_local_route(const std::string& block_text, bool present) {
+// `done`: the answer that says there is nothing to do.
+void change_route(const std::string& block_text, uint16_t type, uint16_t flags, int done) {
   const Block block = block_of(block_text);
   Request request;
   request.header.nlmsg_len = NLMSG_LENGTH(sizeof(rtmsg));
-  request.header.nlmsg_type = present ? RTM_NEWROUTE : RTM_DELROUTE;
-  request.header.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | NLM_F_ACK |
-                                                     (present ? NLM_F_CREATE | NLM_F_REPLACE : 0));
+  request.header.nlmsg_type = type;
+  request.header.nlmsg_flags = static_cast<uint16_t>(NLM_F_REQUEST | NLM_F_ACK | flags);
   request.route.rtm_family = static_cast<uint8_t>(block.family);
   request.route.rtm_dst_len = block.length;
   request.route.rtm_table = RT_TABLE_LOCAL;
@@ -81,8 +79,15 @@ void set_local_route(const std::string& block_text, bool present) {
     add_attribute(request, RTA_DST, block.address.data(), block.family == AF_INET ? 4 : 16);
   add_attribute(request, RTA_OIF, &kLoopbackIndex, sizeof kLoopbackIndex);
   const int failure = ask(request);
-  if (failure != 0 && failure != (present ? EEXIST : ESRCH))
-    throw StepError("route to " + block_text, failure);
+  if (failure != 0 && failure != done) throw StepError("route to " + block_text, failure);
 }
+
+}  // namespace
+
+void add_local_route(const std::string& block) {
+  change_route(block, RTM_NEWROUTE, NLM_F_CREATE | NLM_F_REPLACE, EEXIST);
+}
+
+void remove_local_route(const std::string& block) { change_route(block, RTM_DELROUTE, 0, ESRCH); }
 
 }  // namespace sandgate
