@@ -47,12 +47,9 @@ std::string to_sandbox_id(const std::string& session_id) {
 }
 
 std::string init_script(const std::map<std::string, std::string>& env) {
-  std::string exports;
-  for (const auto& [name, value] : env)
-    exports += "export " + name + "=" + shell::quote(value) + "\n";
   // The file is renamed into place so that it is never seen incomplete.
   return std::string(kBirth) + "mkdir -p \"$d\" && chmod 1777 \"$d\" && (umask 077; printf %s " +
-         shell::quote(exports) + " >\"$b.new\") && mv -f \"$b.new\" \"$b\"";
+         shell::quote(shell::exports_of(env, "\n")) + " >\"$b.new\") && mv -f \"$b.new\" \"$b\"";
 }
 
 std::string in_session(const std::string& line, const std::string& directory) {

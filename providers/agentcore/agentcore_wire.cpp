@@ -58,10 +58,7 @@ Box to_box(const Json& session) {
 }
 
 std::string to_environment_line(const std::map<std::string, std::string>& env) {
-  std::string exports;
-  for (const auto& [name, value] : env)
-    exports += "export " + name + "=" + shell::quote(value) + "\n";
-  return "umask 077; printf %s " + base64_encode(exports) + " | base64 -d > " +
+  return "umask 077; printf %s " + base64_encode(shell::exports_of(env, "\n")) + " | base64 -d > " +
          std::string(kEnvironmentFile);
 }
 

@@ -42,10 +42,7 @@ std::optional<std::string> to_sandbox_id(const std::string& backend_id) {
 }
 
 std::string to_init_script(const CreateSpec& spec) {
-  std::string text;
-  for (const auto& [name, value] : spec.env)
-    text += "export " + name + "=" + shell::quote(value) + "\n";
-  return text + "true\n";
+  return shell::exports_of(spec.env, "\n") + "true\n";
 }
 
 std::string install_line() {

@@ -103,14 +103,19 @@ std::vector<std::string> argv_of(const Command& command) {
   return argv;
 }
 
+std::string exports_of(const std::map<std::string, std::string>& env, std::string_view end) {
+  std::string exports;
+  for (const auto& [name, value] : env)
+    exports.append("export ").append(name).append("=").append(quote(value)).append(end);
+  return exports;
+}
+
 std::string line_of(const Command& command) {
   std::string line;
   if (!command.cwd.empty())
     line += "cd -- " + quote(command.cwd) + " 2>/dev/null || exit " + std::to_string(kNoDirectory) +
             "; ";
-  for (const auto& [name, value] : command.env)
-    line += "export " + name + "=" + quote(value) + "; ";
-  return line + "exec " + quote(argv_of(command));
+  return line + exports_of(command.env, "; ") + "exec " + quote(argv_of(command));
 }
 
 std::string signal_line(const std::string& process_id, int number) {

@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -14,6 +15,9 @@ namespace sandgate::shell {
 // Quotes a word for the shell. A NUL byte ends the word, as in any argument.
 std::string quote(std::string_view word);
 std::string quote(const std::vector<std::string>& words);
+
+// An `export` of each variable, with `end` behind it.
+std::string exports_of(const std::map<std::string, std::string>& env, std::string_view end);
 
 // Returns the arguments that run `command` under /bin/sh. The caller sets the environment, the
 // directory and a terminal. signal_line finds the command by its process_id.
