@@ -33,7 +33,7 @@ int run_serve(const SettingsFlags& flags) {
   const Config config = flags.load();
   configure_log(config);
   for (const std::string& warning : config.warnings) log::warn(warning);
-  return serve(config, [&flags] { return flags.load(true); });
+  return serve(config, [&flags] { return flags.load(/*again=*/true); });
 }
 
 // A distinct exit code for start-up failures, so that they are not retried like crashes.

@@ -98,7 +98,7 @@ int build(const SettingsFlags& flags, const BuildOptions& options) {
   ImageStore store = open_to_add(settings_of(flags));
   if (const auto present = options.if_missing ? find_image(store, options.name) : std::nullopt) {
     if (options.as_json)
-      print_image(*present, true);
+      print_image(*present, /*as_json=*/true);
     else
       std::cout << options.name << " is there\n";
     return 0;

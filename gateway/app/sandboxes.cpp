@@ -140,7 +140,7 @@ void Sandboxes::start_purging() {
 
 void Sandboxes::stop() {
   try {
-    foundation.wait(activity->flush(true));
+    foundation.wait(activity->flush(/*all=*/true));
   } catch (const Error& error) {
     log::warn("last use of sandboxes not written", {{"reason", error.what()}});
   }

@@ -103,7 +103,7 @@ Client Context::client() const {
 }
 
 Client Context::operator_client() const {
-  return connect(load_settings(environment_), true, tenant_);
+  return connect(load_settings(environment_), /*prefer_admin=*/true, tenant_);
 }
 
 bool Context::has_operator_key() const { return !load_settings(environment_).admin_key.empty(); }
@@ -130,7 +130,7 @@ std::string Context::about_missing_key() const {
 
 std::string Context::tenant_id(const std::string& given) const {
   if (given.empty()) return "";
-  return tenant_id_of(connect(load_settings(environment_), true, ""), given);
+  return tenant_id_of(connect(load_settings(environment_), /*prefer_admin=*/true, ""), given);
 }
 
 void Context::print(const Json& document) const { console_.out << json_text(document, 2) << '\n'; }

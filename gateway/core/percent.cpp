@@ -51,9 +51,11 @@ std::string percent_encode(std::string_view text) {
 }
 
 std::optional<std::string> percent_decode(std::string_view encoded) {
-  return decode(encoded, false);
+  return decode(encoded, /*plus_is_space=*/false);
 }
 
-std::optional<std::string> form_decode(std::string_view encoded) { return decode(encoded, true); }
+std::optional<std::string> form_decode(std::string_view encoded) {
+  return decode(encoded, /*plus_is_space=*/true);
+}
 
 }  // namespace sandgate

@@ -94,7 +94,7 @@ EventLog::EventLog(Database& database)
 
 Task<size_t> EventLog::collect(int64_t most) {
   auto work = [most](pqxx::work& tx) {
-    return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, most, false);
+    return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, most, /*wait=*/false);
   };
   const size_t count = co_await database_.run(std::move(work));
   collected_ += count;
@@ -109,7 +109,7 @@ Task<void> EventLog::catch_up() {
   for (size_t count = kMaxBatch; count == kMaxBatch;) {
     auto work = [](pqxx::work& tx) {
       // Events that another replica is moving leave the outbox only with its commit.
-      return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMaxBatch, true);
+      return outbox_is_empty(tx) ? size_t{0} : collect_in(tx, kMaxBatch, /*wait=*/true);
     };
     count = co_await database_.run(std::move(work));
     collected_ += count;

@@ -137,7 +137,7 @@ void HealthBoard::succeeded(const DeploymentKey& deployment, std::chrono::millis
     if (!image.empty()) entry.images.insert(image);
     if (entry.breaker == Breaker::half_open) decide(entry, now, Breaker::closed);
     // An attempt that was under way when the breaker opened does not close it.
-    if (entry.breaker == Breaker::closed) note(entry, now, false);
+    if (entry.breaker == Breaker::closed) note(entry, now, /*failed=*/false);
     const double sample = static_cast<double>(took.count());
     if (!entry.latency_p50_ms)
       entry.latency_p50_ms = sample;
@@ -157,7 +157,7 @@ void HealthBoard::failed(const DeploymentKey& deployment, const Error& error) {
       entry.rest_until = std::max(entry.rest_until, now + rest);
     }
     if (counts(error.code)) {
-      note(entry, now, true);
+      note(entry, now, /*failed=*/true);
       const bool probe_failed = entry.breaker == Breaker::half_open;
       const bool was_open = entry.breaker == Breaker::open;
       if (!was_open && (probe_failed || are_credentials_refused(error) || too_many(entry)))

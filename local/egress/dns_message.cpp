@@ -89,7 +89,7 @@ DnsParsed parse_dns_query(std::string_view message) {
 }
 
 std::string dns_refusal(const DnsRefusal& refusal) {
-  return header(refusal.id, false, refusal.code, 0, 0);
+  return header(refusal.id, /*recursion_desired=*/false, refusal.code, 0, 0);
 }
 
 std::string dns_answer(const DnsQuestion& question, DnsCode code) {

@@ -95,9 +95,9 @@ void EgressSandbox::serve_on(Fd listener, bool v6, Handler handler) {
 }
 
 void EgressSandbox::open(Listeners listeners) {
-  serve_on(std::move(listeners.proxy), false, serve_proxy);
-  serve_on(std::move(listeners.transparent), true, serve_transparent);
-  serve_on(std::move(listeners.dns_tcp), false, serve_dns_stream);
+  serve_on(std::move(listeners.proxy), /*v6=*/false, serve_proxy);
+  serve_on(std::move(listeners.transparent), /*v6=*/true, serve_transparent);
+  serve_on(std::move(listeners.dns_tcp), /*v6=*/false, serve_dns_stream);
   auto self = shared_from_this();
   if (listeners.dns_udp) {
     dns_ = std::make_shared<asio::ip::udp::socket>(services_.loop);

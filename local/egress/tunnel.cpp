@@ -198,7 +198,7 @@ Task<void> tunnel_sniffed(ConnectionPtr connection) {
   const SniffedProtocol words = co_await std::move(peeking);
   connection->set_idle_timeout(kSniffTimeout);
   if (words == SniffedProtocol::tls) {
-    auto speaking = tunnel_tls(connection, false);
+    auto speaking = tunnel_tls(connection, /*needs_name=*/false);
     co_await std::move(speaking);
   } else if (words == SniffedProtocol::http) {
     auto speaking = tunnel_http(connection);

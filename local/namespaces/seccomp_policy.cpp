@@ -331,7 +331,8 @@ Fd compile_arguments() {
 
 SeccompPrograms compile_seccomp() {
   const bool asks = can_notify();
-  return {compile_calls(false, asks), compile_calls(true, asks), compile_arguments()};
+  return {compile_calls(/*debug=*/false, asks), compile_calls(/*debug=*/true, asks),
+          compile_arguments()};
 }
 
 }  // namespace sandgate

@@ -138,7 +138,7 @@ Task<FileEntry> ShellProvider::write_file(std::string id, std::string path, uint
   auto uploading = upload(id, place, bytes);
   const auto uploaded = co_await attempt(std::move(uploading));
   if (const auto* failure = std::get_if<Error>(&uploaded)) {
-    auto removing = here.remove(place, false);
+    auto removing = here.remove(place, /*recursive=*/false);
     co_await attempt(std::move(removing));
     throw *failure;
   }

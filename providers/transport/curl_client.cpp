@@ -177,7 +177,7 @@ Task<std::optional<std::string>> CurlClient::look_up(HttpCall& call) {
   const auto limit =
       is_limited ? std::min(call.connect_timeout, call.deadline) : call.connect_timeout;
   const auto begin = std::chrono::steady_clock::now();
-  auto looking = with_timeout(limit, names_.find(place->host, false));
+  auto looking = with_timeout(limit, names_.find(place->host, /*trusted=*/false));
   const auto found = co_await std::move(looking);
   if (!found) throw Error(ErrorCode::timeout, call.peer + " did not answer in time");
   const auto taken =
@@ -199,7 +199,8 @@ Task<HttpReply> CurlClient::call(HttpCall call) {
   const asio::any_io_executor here = co_await asio::this_coro::executor;
   add_trace(call.headers, here);
   auto addresses = co_await addresses_for(call);
-  RunningTransfer transfer(loop_, std::move(call), std::move(addresses), true, here);
+  RunningTransfer transfer(loop_, std::move(call), std::move(addresses), /*whole_reply=*/true,
+                           here);
   Task<HttpReply> reply = collect(transfer, max_body);
   if (upload) reply = with_companion(std::move(reply), transfer.pump(*upload));
   co_return co_await std::move(reply);
@@ -211,8 +212,8 @@ Task<std::unique_ptr<HttpStream>> CurlClient::stream(HttpCall call) {
   add_trace(call.headers, here);
   auto addresses = co_await addresses_for(call);
   const auto deadline = call.deadline;
-  auto transfer =
-      std::make_unique<RunningTransfer>(loop_, std::move(call), std::move(addresses), false, here);
+  auto transfer = std::make_unique<RunningTransfer>(loop_, std::move(call), std::move(addresses),
+                                                    /*whole_reply=*/false, here);
   auto head = head_within(deadline, **transfer);
   co_await std::move(head);
   co_return std::make_unique<CurlStream>(std::move(transfer));

@@ -35,8 +35,8 @@ void Table::print(const Console& console, std::string_view nothing) const {
     for (const auto& row : rows_) width = std::max(width, width_of(row[i]));
     widths.push_back(width);
   }
-  print_row(console, columns_, widths, true);
-  for (const auto& row : rows_) print_row(console, row, widths, false);
+  print_row(console, columns_, widths, /*header=*/true);
+  for (const auto& row : rows_) print_row(console, row, widths, /*header=*/false);
 }
 
 void Table::print_row(const Console& console, const std::vector<std::string>& row,

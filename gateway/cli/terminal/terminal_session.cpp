@@ -127,10 +127,10 @@ class Session {
       if (error) break;
       std::string frame(1, kStdinChannel);
       frame.append(keys.data(), size);
-      co_await send(false, std::move(frame));
+      co_await send(/*text=*/false, std::move(frame));
     }
     std::string message = R"({"type":"close_stdin"})";
-    co_await send(true, std::move(message));
+    co_await send(/*text=*/true, std::move(message));
   }
 
   Task<void> watch_window() {
@@ -138,7 +138,7 @@ class Session {
       co_await resized_.async_wait(asio::use_awaitable);
       const WindowSize size = window_size();
       const Json message{{"type", "resize"}, {"cols", size.cols}, {"rows", size.rows}};
-      co_await send(true, message.dump());
+      co_await send(/*text=*/true, message.dump());
     }
   }
 

@@ -51,12 +51,12 @@ Json to_json(const Tool& tool) {
 }
 
 Json tool_result(const Json& structured) {
-  Json done = result(json_text(structured), false);
+  Json done = result(json_text(structured), /*failed=*/false);
   done["structuredContent"] = structured;
   return done;
 }
 
-Json failed_result(const Json& problem) { return result(json_text(problem), true); }
+Json failed_result(const Json& problem) { return result(json_text(problem), /*failed=*/true); }
 
 std::string ArgumentReader::text(std::string_view name, TextRule rule) {
   reader_.require(name);

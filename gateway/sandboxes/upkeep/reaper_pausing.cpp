@@ -58,7 +58,7 @@ Task<size_t> Reaper::pause_due() {
                                    [this](const auto& record) { return is_due(record); });
   for (auto at = idle; at != taken.end(); ++at) post_idle(*at);
   taken.erase(idle, taken.end());
-  carry_out_all(std::move(taken), true);
+  carry_out_all(std::move(taken), /*or_end=*/true);
   co_return count;
 }
 
@@ -86,7 +86,7 @@ Task<void> Reaper::pause_unless_used(SandboxRecord record,
   if (in_use)
     parts_.cache.invalidate(record.id);
   else
-    co_await carry_out(std::move(record), true);
+    co_await carry_out(std::move(record), /*or_end=*/true);
 }
 
 // A sandbox that cannot be paused when its TTL ends is killed, also when that stays unknown, or
@@ -126,7 +126,7 @@ Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead)
   };
   auto taken = co_await parts_.database.run(std::move(take));
   const size_t count = taken.size();
-  carry_out_all(std::move(taken), false);
+  carry_out_all(std::move(taken), /*or_end=*/false);
   co_return count;
 }
 

@@ -52,11 +52,11 @@ Task<StreamSocket> ask_socket(std::string path, uint16_t port, bool ipv6) {
 
 // A program that listens on "localhost" may be bound to 127.0.0.1 or to ::1.
 Task<StreamSocket> dial_either(std::string path, uint16_t port) {
-  auto first = co_await attempt(ask_socket(path, port, false));
+  auto first = co_await attempt(ask_socket(path, port, /*ipv6=*/false));
   if (auto* socket = std::get_if<StreamSocket>(&first)) co_return std::move(*socket);
   const Error failure = std::get<Error>(first);
   if (failure.code != ErrorCode::unavailable) throw failure;
-  co_return co_await ask_socket(std::move(path), port, true);
+  co_return co_await ask_socket(std::move(path), port, /*ipv6=*/true);
 }
 
 }  // namespace

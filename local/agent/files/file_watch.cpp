@@ -70,7 +70,7 @@ class Watcher {
   }
 
   size_t told_bytes() const { return told_bytes_; }  // in this turn
-  void tell_lost() { tell("overflow", "", false); }
+  void tell_lost() { tell("overflow", "", /*directory=*/false); }
   bool is_amid_move() const { return moved_.has_value(); }  // its arrival may be in the queue
 
   // Sends what was told. Returns the bytes of it.
@@ -129,7 +129,7 @@ class Watcher {
   }
 
   void end() {
-    tell("remove", tree_.root(), true);
+    tell("remove", tree_.root(), /*directory=*/true);
     ended_ = true;
   }
 
@@ -145,7 +145,7 @@ class Watcher {
     const auto upload = uploads_.extract(event.cookie);
     if (upload && !directory) {
       if (!upload.mapped()) tell("create", path, false);
-      return tell("write", path, false);
+      return tell("write", path, /*directory=*/false);
     }
     if (moved_ && moved_->cookie == event.cookie) {
       if (directory) tree_.move(moved_->path, path);

@@ -81,7 +81,7 @@ bool is_replacing(std::string_view name) { return name.ends_with(kReplacing); }
 PendingFile::PendingFile(const Place& place, std::string path)
     : place_(place), path_(std::move(path)), file_(open_nameless(place.directory.get())) {
   if (file_) return;
-  temporary_ = pending_name(false);
+  temporary_ = pending_name(/*replaces=*/false);
   file_ = Fd(open_safely(place_.directory.get(), temporary_.c_str(),
                          O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0600));
   if (!file_) throw path_error(path_);
