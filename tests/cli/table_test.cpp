@@ -48,5 +48,14 @@ TEST(Table, LetsNoCellDriveTheTerminal) {
   EXPECT_EQ(printed(table, false), "a [31m b c\n ;\xC2\xA0\xC2 \xC2\n");
 }
 
+TEST(Table, LetsNoCellTurnRoundWhatComesAfterIt) {
+  Table table({"PROGRAM", "STATE"});
+  // Overrides, isolates and line separators; the marks U+200E and U+2069's neighbour are text.
+  table.add({"a\u202Eb\u2066c\u2069d\u2028e\u202A", "running"});
+  table.add({"\u2027\u202F\u2065\u206A\u200E\xE2\x80", "ended"});
+  EXPECT_EQ(printed(table, false),
+            "a b c d e \trunning\n\u2027\u202F\u2065\u206A\u200E\xE2\x80\tended\n");
+}
+
 }  // namespace
 }  // namespace sandgate::cli

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -32,6 +33,22 @@ std::string_view code_of(Style style) {
       return "31";
   }
   return "0";
+}
+
+// The length of the character that the text begins with, if it could do more than be shown; else 0.
+size_t disturbing(std::string_view text) {
+  const auto byte = [&](size_t at) {
+    return at < text.size() ? static_cast<unsigned char>(text[at]) : 0U;
+  };
+  if (byte(0) < 0x20 || byte(0) == 0x7f) return 1;
+  // U+0080 to U+009F: among them one that begins a sequence as ESC [ does.
+  if (byte(0) == 0xC2) return (byte(1) & 0xE0) == 0x80 ? 2 : 0;
+  if (byte(0) != 0xE2) return 0;
+  // U+2028 to U+202E and U+2066 to U+2069: they end the line, or turn round what comes after them
+  // in it, which is then not what it seems to be.
+  const bool ends_or_turns = byte(1) == 0x80 && byte(2) >= 0xA8 && byte(2) <= 0xAE;
+  const bool isolates = byte(1) == 0x81 && byte(2) >= 0xA6 && byte(2) <= 0xA9;
+  return ends_or_turns || isolates ? 3 : 0;
 }
 
 }  // namespace
@@ -67,12 +84,10 @@ void write_out(std::ostream& stream, std::string_view bytes) {
 
 std::string printable(std::string_view text) {
   std::string clean;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = [&](size_t at) { return static_cast<unsigned char>(text[at]); };
-    // U+0080 to U+009F: among them one that begins a sequence as ESC [ does.
-    const bool second_set = byte(i) == 0xC2 && i + 1 < text.size() && (byte(i + 1) & 0xE0) == 0x80;
-    clean += second_set || byte(i) < 0x20 || byte(i) == 0x7f ? ' ' : text[i];
-    if (second_set) ++i;
+  while (!text.empty()) {
+    const size_t length = disturbing(text);
+    clean += length > 0 ? ' ' : text.front();
+    text.remove_prefix(std::max<size_t>(length, 1));
   }
   return clean;
 }

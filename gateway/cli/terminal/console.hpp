@@ -40,7 +40,8 @@ class Console {
 // interrupt, too.
 void write_out(std::ostream& stream, std::string_view bytes);
 
-// Replaces control characters in a server's text, because they could control the terminal.
+// Replaces characters in a server's text that could control the terminal, or show the rest of the
+// line in another order.
 std::string printable(std::string_view text);
 
 // The width of a text on a terminal, counted as UTF-8 code points.
