@@ -50,11 +50,14 @@ bool is_below_prefix(std::string_view path, std::string_view prefix) {
           std::string_view("/?#").find(path[prefix.size()]) != std::string_view::npos);
 }
 
-// Fields that affect the whole origin, which other ports and the API share.
+// Fields that affect the whole origin, which other ports and the API share. The last two (the same
+// under its name before there was a standard) let a program bind a session of the origin to the
+// device: the browser holds up its requests until an address of the program's choice answers.
 bool reaches_beyond(std::string_view name) {
-  constexpr std::array<std::string_view, 7> kNames{
-      "Service-Worker-Allowed", "Clear-Site-Data",           "NEL",    "Report-To",
-      "Reporting-Endpoints",    "Strict-Transport-Security", "Alt-Svc"};
+  constexpr std::array<std::string_view, 10> kNames{
+      "Service-Worker-Allowed",      "Clear-Site-Data",           "NEL",     "Report-To",
+      "Reporting-Endpoints",         "Strict-Transport-Security", "Alt-Svc", "Set-Login",
+      "Secure-Session-Registration", "Sec-Session-Registration"};
   return std::ranges::any_of(kNames, [&](auto one) { return equal_ignoring_case(name, one); });
 }
 

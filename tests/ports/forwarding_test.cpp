@@ -241,14 +241,13 @@ TEST(ForwardedResponse, WhatAnUpstreamPutBeforeThePathIsTakenAwayAgain) {
   EXPECT_EQ(confined_cookie("a=b; Path=/p/y/80/c", address, upstream), "a=b; Path=/p/x/80/c");
 }
 
-std::string returned(std::initializer_list<std::string> fields) {
+std::string returned(std::initializer_list<std::string> fields, const PortAddress& address = {}) {
   AppResponse answer(false);
   std::string text = "HTTP/1.1 200 OK\r\n";
   for (const std::string& field : fields) text += field + "\r\n";
   answer.parse_head(text + "Content-Length: 0\r\n\r\n");
   const http::Request request = request_for("/");
-  const PortAddress by_host;
-  return forwarded_response_head({answer, by_host, request, {}, "sandgate_token=ours"});
+  return forwarded_response_head({answer, address, request, {}, "sandgate_token=ours"});
 }
 
 TEST(ForwardedResponse, TheIdAndThePortsCookieAreOurs) {
@@ -266,6 +265,22 @@ TEST(ForwardedResponse, ProxiesInFrontAreNotToldWhatToSend) {
                 "X-LIGHTTPD-send-file: /etc/passwd", "X-REPROXY-URL: http://169.254.169.254/",
                 "X-Reproxy-File: /etc/passwd", "X-Accel-Buffering: no"});
   EXPECT_EQ(head.substr(0, head.find("X-Request")), "HTTP/1.1 200 OK\r\nX-Accel-Buffering: no\r\n");
+}
+
+TEST(ForwardedResponse, BelowAPathNothingSpeaksForTheWholeOrigin) {
+  const std::initializer_list<std::string> fields{
+      "Service-Worker-Allowed: /",
+      "clear-site-data: \"*\"",
+      "Secure-Session-Registration: (ES256);path=\"/p/x/80/start\"",
+      "Sec-Session-Registration: (ES256);path=\"/p/x/80/start\"",
+      "set-login: logged-out",
+      "Accept-CH: DPR"};
+  PortAddress by_path;
+  by_path.prefix = "/p/x/80";
+  const std::string head = returned(fields, by_path);
+  EXPECT_EQ(head.substr(0, head.find("X-Request")), "HTTP/1.1 200 OK\r\nAccept-CH: DPR\r\n");
+  const std::string own = returned(fields);
+  for (const std::string& field : fields) EXPECT_NE(own.find(field + "\r\n"), own.npos) << field;
 }
 
 TEST(ForwardedResponse, EveryConnectionFieldIsReadAndTheyNameFew) {
