@@ -23,24 +23,47 @@ void pause_for(std::chrono::milliseconds pause, int patience) {
   }
 }
 
+// Which command names what there is, by how a problem says that something is not there.
+constexpr std::pair<std::string_view, std::string_view> kLists[] = {
+    {"no sandbox '", "sandgate list"},
+    {"no profile '", "sandgate profiles list"},
+    {"no snapshot '", "sandgate snapshot list"},
+    {"no secret '", "sandgate secrets list"},
+    {"no tenant '", "sandgate tenants list"},
+    {"no key '", "sandgate keys list"},
+    {"no deployment '", "sandgate deployments list"},
+    {"no webhook '", "sandgate webhooks list"},
+    {"no export '", "sandgate exports list"},
+    {"no invoice '", "sandgate invoices list"},
+    {"no price book '", "sandgate prices list"},
+};
+
+// What answers need not be a Sandgate, so each member may be of any type.
+std::string text_in(const Json& object, const char* name, const std::string& otherwise) {
+  const Json text = object.is_object() ? object.value(name, Json()) : Json();
+  return text.is_string() ? text.get<std::string>() : otherwise;
+}
+
+std::string where_to_look(const std::string& detail) {
+  for (const auto& [beginning, command] : kLists)
+    if (detail.starts_with(beginning)) return "; `" + std::string(command) + "` shows them";
+  return "";
+}
+
 std::string next_step(const Json& problem, ErrorCode code) {
   if (code == ErrorCode::conflict && problem.value("state", Json()) == "paused")
     return "; `sandgate resume` lets it go on";
   switch (code) {
     case ErrorCode::unauthenticated:
       return "; set SANDGATE_API_KEY to a valid key";
+    case ErrorCode::not_found:
+      return where_to_look(text_in(problem, "detail", ""));
     case ErrorCode::no_capacity:
     case ErrorCode::unavailable:
       return "; try again in a moment";
     default:
       return "";
   }
-}
-
-// What answers need not be a Sandgate, so each member may be of any type.
-std::string text_in(const Json& object, const char* name, const std::string& otherwise) {
-  const Json text = object.is_object() ? object.value(name, Json()) : Json();
-  return text.is_string() ? text.get<std::string>() : otherwise;
 }
 
 std::string fields_text(const Json& problem) {

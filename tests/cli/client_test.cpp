@@ -80,12 +80,26 @@ TEST(Client, AsksWhetherThePathOfItsAddressIsRight) {
 
 TEST(Client, TurnsAProblemIntoOneLineWithCodeAndRequest) {
   ScriptedServer server([](const auto&) {
-    return ScriptedServer::json(404, R"({"code":"not_found","detail":"no sandbox 'x'",
+    return ScriptedServer::json(404, R"({"code":"not_found","detail":"no file 'x'",
       "request_id":"rq1","status":404})");
   });
 
   EXPECT_EQ(message_of([&] { client_of(server).get("/v1/sandboxes/x"); }),
-            "no sandbox 'x' (not_found, request rq1)");
+            "no file 'x' (not_found, request rq1)");
+}
+
+TEST(Client, SaysWhichCommandListsWhatWasNotFound) {
+  ScriptedServer server([](const auto& request) {
+    return ScriptedServer::json(404, R"({"code":"not_found","request_id":"rq1","detail":"no )" +
+                                         request.target.substr(1) + R"( 'x'"})");
+  });
+  for (const auto& [kind, list] : {std::pair("sandbox", "list"),
+                                   {"profile", "profiles list"},
+                                   {"tenant", "tenants list"},
+                                   {"secret", "secrets list"}})
+    EXPECT_EQ(message_of([&] { client_of(server).get("/" + std::string(kind)); }),
+              "no " + std::string(kind) + " 'x'; `sandgate " + list +
+                  "` shows them (not_found, request rq1)");
 }
 
 TEST(Client, SaysHowAPausedSandboxGoesOn) {
