@@ -110,7 +110,8 @@ Error path_error(const std::string& path) {
     case EACCES:
     case EPERM:
     case EROFS:
-      return Error(ErrorCode::forbidden, "'" + path + "' may not be accessed like this");
+      return Error(ErrorCode::forbidden,
+                   "the sandbox's account may not access '" + path + "' like this");
     case ENOSPC:
     case EDQUOT:
     case ENOMEM:

@@ -148,7 +148,7 @@ Identity find_identity(const std::string& name, const AgentSettings& settings) {
   // Only the image's default account may have gid 0; a program inside could give it to any other.
   const bool roots_group = found->gid == 0 && fallback.gid != 0;
   if ((found->root() || roots_group) && !settings.allow_root)
-    throw Error(ErrorCode::forbidden, "the profile does not allow root");
+    throw Error(ErrorCode::forbidden, "the profile does not allow root: allow_root is not set");
   found->groups = groups_of(*found, settings);
   return *found;
 }
