@@ -77,9 +77,12 @@ Tool sandbox_create_tool() {
               "Makes a further sandbox, for what must be apart from the session's own "
               "or needs another profile. It lives until its time is over or "
               "sandbox_kill ends it.",
-          .input = arguments_schema(Target::nowhere, R"({"profile": {"type": "string",
-            "description": "What it is like; left out: the profile of sessions' own sandboxes."}})",
-                                    {}),
+          .input = arguments_schema(
+              Target::nowhere,
+              R"({"profile": {"type": "string", "description": "Name of a profile: what the )"
+              R"(sandbox may use and reach. No tool lists them: give one that you were told of. )"
+              R"(Left out: that of sessions' own sandboxes."}})",
+              {}),
           .output = result_schema(Target::nowhere, kSummary, {"sandbox_id", "state", "profile"}),
           .hints = {{"readOnlyHint", false}, {"destructiveHint", false}, {"openWorldHint", false}},
           .plan = plan_create,
