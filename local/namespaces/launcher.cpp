@@ -97,6 +97,7 @@ struct Launch {
       case LaunchReport::Kind::started:
         launched.pid = packet.report.pid;
         launched.pidfd = std::move(packet.fd);
+        if (!launched.pidfd) throw StepError("launch", EMFILE);  // there was no room for it
         break;
       case LaunchReport::Kind::ready:
         ready = true;
@@ -118,12 +119,20 @@ void await_start(int socket_fd, Launch& launch) {
   while (!launch.launched.pidfd) read_report(socket_fd, launch);
 }
 
+// Without its descriptor by its number, which a child of this process keeps until it is reaped.
+void kill_first(const Launcher::Launched& launched) {
+  if (launched.pidfd)
+    kill_by_pidfd(launched.pidfd);
+  else if (launched.pid != 0)
+    kill(launched.pid, SIGKILL);
+}
+
 // Kills both processes and reads the remaining reports until the peer closes: they may have started
 // although that was not read yet.
 void end_begun(int socket_fd, Launch& launch) {
   for (;;) {
     if (launch.launcher != 0) kill(launch.launcher, SIGKILL);
-    if (launch.launched.pidfd) kill_by_pidfd(launch.launched.pidfd);
+    kill_first(launch.launched);
     try {
       std::optional<Packet> packet = receive(socket_fd);
       if (!packet) return;
@@ -139,8 +148,8 @@ void give_up(int socket_fd, Launch& launch) {
   kill_and_reap(launch.launched.pidfd);
   if (launch.launcher == 0) return;
   waitpid(launch.launcher, nullptr, 0);
-  // Also reap a first process that was not reported: a child of this process by CLONE_PARENT, in
-  // the launcher's process group. It exits when its launcher is gone.
+  // Also reap a first process that was not reported, or without its descriptor: a child of this
+  // process by CLONE_PARENT, in the launcher's process group. It exits when its launcher is gone.
   while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
