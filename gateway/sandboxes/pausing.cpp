@@ -73,7 +73,8 @@ void Pausing::reserve_paused(pqxx::work& tx, SandboxRecord record) const {
 
 bool Pausing::is_on_own_machine(const SandboxRecord& record) const {
   const auto deployment = parts_.deployments.find(record.tenant, record.deployment);
-  return deployment && !deployment->descriptor.machine.empty();
+  return deployment &&
+         sandgate::is_on_own_machine(record.id.value, record.backend_id, deployment->descriptor);
 }
 
 Task<SandboxRecord> Pausing::pause(TenantId tenant, SandboxId id, Keeps requested, bool waits) {

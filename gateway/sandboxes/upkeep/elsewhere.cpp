@@ -15,4 +15,9 @@ void check_is_here(const std::string& id, const std::string& backend_id, const D
     throw Error(ErrorCode::unavailable, "it is on the machine of another gateway");
 }
 
+bool is_on_own_machine(const std::string& id, const std::string& backend_id,
+                       const Descriptor& here) {
+  return !here.machine.empty() && !is_elsewhere(id, backend_id, here);
+}
+
 }  // namespace sandgate

@@ -56,17 +56,13 @@ Task<void> align(Lifecycle& lifecycle, DeploymentPtr deployment, SandboxRecord r
   co_await attempt(std::move(stopping));
 }
 
-bool is_on_own_machine(const DeploymentPtr& deployment, const SandboxRecord& record) {
-  return deployment && !deployment->descriptor.machine.empty() &&
-         !is_elsewhere(record.id.value, record.backend_id, deployment->descriptor);
-}
-
 Task<void> align_row(Lifecycle& lifecycle, SandboxId id) {
   auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   const auto record = co_await lifecycle.parts().database.run(std::move(read));
   if (!record) co_return;
   const auto deployment = lifecycle.parts().deployments.find(record->tenant, record->deployment);
-  if (!is_on_own_machine(deployment, *record)) co_return;
+  if (!deployment || !is_on_own_machine(id.value, record->backend_id, deployment->descriptor))
+    co_return;
   const auto found = co_await deployment->backend->find(record->backend_id);
   if (!found) co_return;
   auto aligning = align_states(lifecycle, deployment, {*record}, {*found});
