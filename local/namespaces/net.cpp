@@ -6,13 +6,18 @@
 #include <sched.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
+#include <string>
 #include <string_view>
 #include <tuple>
 
 #include "local/namespaces/isolation_measure.hpp"
+#include "local/namespaces/mount_calls.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/transmit_timestamps.hpp"
 
@@ -37,10 +42,42 @@ ifreq loopback(const char* label) {
   return request;
 }
 
-void set(const char* name, std::string_view value) {
-  const Fd file(open(name, O_WRONLY | O_CLOEXEC));
+Fd usual_procfs() { return Fd(open("/proc", O_PATH | O_DIRECTORY | O_CLOEXEC)); }
+
+Fd own_procfs() {
+  try {
+    return NewFilesystem("proc").mount(0);
+  } catch (const StepError&) {
+    return usual_procfs();  // without privileges
+  }
+}
+
+// The procfs through which to write the settings of a network. An instance of procfs keeps the
+// directories of all network namespaces in one list, which the kernel walks for each new one: 0.7
+// ms if there are a thousand. The zygote's copies inherit its instances.
+const Fd& procfs_for(const Fd& network) {
+  static const auto instances = [] {
+    std::array<Fd, 16> made;
+    std::ranges::generate(made, own_procfs);
+    return made;
+  }();
+  struct stat status {};
+  check(fstat(network.get(), &status), "look at new network");
+  return instances[status.st_ino % instances.size()];
+}
+
+// `setting`: such as "core/somaxconn".
+void set(const Fd& procfs, const std::string& setting, std::string_view value) {
+  const Fd file(openat(procfs.get(), ("sys/net/" + setting).c_str(), O_WRONLY | O_CLOEXEC));
   if (file) [[maybe_unused]]
     const auto written = write(file.get(), value.data(), value.size());
+}
+
+void limit_buffers(const Fd& procfs, const LaunchSpec& spec) {
+  set(procfs, "core/somaxconn", kMaxUnaccepted);
+  set(procfs, "ipv4/tcp_rmem", kReceiveBuffers);
+  if (is_applied(spec, "socket_options")) set(procfs, "core/optmem_max", kSocketOptions);
+  if (is_applied(spec, "transmit_timestamps")) set(procfs, kTransmitTimestamps, "0");
 }
 
 }  // namespace
@@ -58,12 +95,7 @@ void bring_loopback_up() {
   std::ignore = ioctl(socket_fd.get(), SIOCSIFADDR, &request);
 }
 
-void limit_network_buffers(const LaunchSpec& spec) {
-  set("/proc/sys/net/core/somaxconn", kMaxUnaccepted);
-  set("/proc/sys/net/ipv4/tcp_rmem", kReceiveBuffers);
-  if (is_applied(spec, "socket_options")) set("/proc/sys/net/core/optmem_max", kSocketOptions);
-  if (is_applied(spec, "transmit_timestamps")) set(kTransmitTimestamps, "0");
-}
+void limit_network_buffers(const LaunchSpec& spec) { limit_buffers(usual_procfs(), spec); }
 
 bool makes_own_network(const LaunchSpec& spec) {
   return (spec.single_id || !is_applied(spec, "network_owner")) && is_applied(spec, "network");
@@ -75,10 +107,11 @@ Fd make_network(const LaunchSpec& spec) {
   Fd made;
   try {
     check(unshare(CLONE_NEWNET), "network namespace");
-    bring_loopback_up();
-    limit_network_buffers(spec);
-    set("/proc/sys/net/ipv4/ip_unprivileged_port_start", "0");
     made = check_fd(open(kOwnNetns, O_RDONLY | O_CLOEXEC), "open new network");
+    bring_loopback_up();
+    const Fd& procfs = procfs_for(made);
+    limit_buffers(procfs, spec);
+    set(procfs, "ipv4/ip_unprivileged_port_start", "0");
   } catch (const StepError&) {
     setns(own.get(), CLONE_NEWNET);
     throw;

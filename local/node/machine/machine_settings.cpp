@@ -17,8 +17,9 @@ namespace {
 // Kernels whose namespaces share one setting show it in the first namespace only.
 bool namespaces_have_own_timestamps() {
   const int flags = CLONE_NEWNET | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+  const std::string setting = std::string("/proc/sys/net/") + kTransmitTimestamps;
   const pid_t child = fork();
-  if (child == 0) _exit(unshare(flags) == 0 && access(kTransmitTimestamps, F_OK) == 0 ? 0 : 1);
+  if (child == 0) _exit(unshare(flags) == 0 && access(setting.c_str(), F_OK) == 0 ? 0 : 1);
   int status = 1;
   if (child > 0) waitpid(child, &status, 0);
   return status == 0;
