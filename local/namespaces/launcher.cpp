@@ -12,6 +12,7 @@
 
 #include <cstring>
 #include <optional>
+#include <span>
 #include <sstream>
 
 #include "gateway/core/files.hpp"
@@ -153,19 +154,24 @@ void give_up(int socket_fd, Launch& launch) {
   while (waitpid(-launch.launcher, nullptr, 0) > 0) continue;
 }
 
-// Hand over what the launch waits for. A failure to send is ignored: whoever has ended has reported
-// why.
+// For what the launch waits for. A peer that has ended has reported why.
+void hand_over(int socket_fd, const std::string& name, std::span<const int> fds) {
+  if (send_with_fds(socket_fd, name, fds) >= 0 || errno == EPIPE || errno == ECONNRESET) return;
+  throw StepError("hand over " + name, errno);
+}
+
 void hand_over_cgroups(int socket_fd, const std::vector<Fd>& cgroups) {
   std::vector<int> fds;
   for (const Fd& cgroup : cgroups) fds.push_back(cgroup.get());
-  send_with_fds(socket_fd, "cgroups", fds);
+  hand_over(socket_fd, "cgroups", fds);
 }
 
 // Id-mapped, so that the owners stored in the image file do not depend on the sandbox's id range.
 void hand_over_disk(int socket_fd, Fd disk, Launch& launch) {
   await_start(socket_fd, launch);
   idmap_mount(disk.get(), open_user_namespace(launch.launched.pid).get(), 0);
-  send_with_fd(socket_fd, "disk", disk.get());
+  const int fd = disk.get();
+  hand_over(socket_fd, "disk", {&fd, 1});
   launch.launched.disk = std::move(disk);
 }
 

@@ -7,7 +7,8 @@
 namespace sandgate {
 
 bool is_lack_of_resources(const StepError& failure) {
-  constexpr std::array kLacks{EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT};
+  constexpr std::array kLacks{EAGAIN, ENOMEM, ENOBUFS,      ENOSPC,
+                              EMFILE, ENFILE, ETOOMANYREFS, EDQUOT};
   return std::ranges::find(kLacks, failure.number) != kLacks.end();
 }
 

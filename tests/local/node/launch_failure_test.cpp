@@ -22,7 +22,7 @@ TEST(LaunchFailure, ThreadsThatCannotBeStartedNowMayBeElsewhere) {
 }
 
 TEST(LaunchFailure, WhatEndingSandboxesGivesBackIsLackedNowOnly) {
-  for (const int number : {EAGAIN, ENOMEM, ENOSPC, EMFILE, ENFILE, EDQUOT})
+  for (const int number : {EAGAIN, ENOMEM, ENOBUFS, ENOSPC, EMFILE, ENFILE, ETOOMANYREFS, EDQUOT})
     EXPECT_TRUE(is_lack_of_resources(StepError("launch", number))) << number;
   for (const int number : {EPERM, ENOENT, ENODEV, EINVAL, ETIMEDOUT})
     EXPECT_FALSE(is_lack_of_resources(StepError("launch", number))) << number;

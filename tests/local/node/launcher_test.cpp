@@ -6,6 +6,8 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 
+#include <chrono>
+
 #include "local/namespaces/step_error.hpp"
 #include "tests/local/local_node.hpp"
 
@@ -22,6 +24,15 @@ rlimit take_all_room() {
   return before;
 }
 
+// What every launch needs; `other` stands for descriptors that its first steps do not look at.
+Launcher::Inputs some_inputs(const Fd& image, const Fd& other) {
+  Launcher::Inputs inputs;
+  inputs.spec.id_base = 700'000'000;
+  inputs.image = image.get();
+  inputs.listener = inputs.filter_calls = inputs.filter_arguments = other.get();
+  return inputs;
+}
+
 TEST(Launcher, EndsAFirstProcessWhoseDescriptorFindsNoRoom) {
   if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
   const Fd image(open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -30,10 +41,7 @@ TEST(Launcher, EndsAFirstProcessWhoseDescriptorFindsNoRoom) {
   EXPECT_EQ(getrlimit(RLIMIT_NOFILE, &usual), 0);
   {
     const Launcher launcher(LocalNode().agent_binary());
-    Launcher::Inputs inputs;
-    inputs.spec.id_base = 700'000'000;
-    inputs.image = image.get();
-    inputs.listener = inputs.filter_calls = inputs.filter_arguments = other.get();
+    Launcher::Inputs inputs = some_inputs(image, other);
     inputs.make_disk = [&] {
       Fd disk(open("/dev/null", O_RDONLY | O_CLOEXEC));
       usual = take_all_room();
@@ -47,6 +55,31 @@ TEST(Launcher, EndsAFirstProcessWhoseDescriptorFindsNoRoom) {
     }
     EXPECT_EQ(setrlimit(RLIMIT_NOFILE, &usual), 0);
   }
+  EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
+}
+
+TEST(Launcher, FailsAtOnceIfControlGroupsCannotBeHandedOver) {
+  if (std::string reason = LocalNode::reason_to_skip(); !reason.empty()) GTEST_SKIP() << reason;
+  const Fd image(open("/usr", O_PATH | O_DIRECTORY | O_CLOEXEC));
+  const Fd other(memfd_create("other", MFD_CLOEXEC));
+  const auto before = std::chrono::steady_clock::now();
+  {
+    const Launcher launcher(LocalNode().agent_binary());
+    Launcher::Inputs inputs = some_inputs(image, other);
+    inputs.spec.cgroup_version = 2;
+    inputs.make_cgroups = [] {
+      std::vector<Fd> closed;
+      closed.emplace_back();
+      return closed;
+    };
+    try {
+      launcher.launch(std::move(inputs));
+      ADD_FAILURE() << "it was launched";
+    } catch (const StepError& failure) {
+      EXPECT_EQ(failure.number, EBADF) << failure.what();
+    }
+  }
+  EXPECT_LT(std::chrono::steady_clock::now() - before, std::chrono::seconds(5));
   EXPECT_EQ(waitpid(-1, nullptr, WNOHANG), -1) << "a child is left";
 }
 
