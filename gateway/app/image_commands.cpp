@@ -83,7 +83,8 @@ bool names_another_release(const std::string& name) {
   static const std::regex kOthers(
       "debian-?(?!12([^0-9]|$))[0-9].*|(debian-)?(buster|bullseye|trixie|forky|sid|testing|"
       "unstable)"
-      "|ubuntu.*");
+      "|(ubuntu|alpine|fedora|centos|rocky|alma|rhel|ubi|amazonlinux|arch|opensuse|busybox|wolfi)"
+      "([^a-z].*|linux.*)?");
   return std::regex_match(name, kOthers);
 }
 

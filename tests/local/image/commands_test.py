@@ -89,7 +89,8 @@ def main(home):
     image("import", home + "/layout", "first")
     assert "intact" in image("verify", "first")
     assert json.loads(image("verify", "first", "--json")) == {"name": "first", "intact": True}
-    for name in ("debian-13", "debian13-slim", "debian-120", "trixie", "debian-sid", "ubuntu-24.04"):
+    for name in ("debian-13", "debian13-slim", "debian-120", "trixie", "debian-sid", "ubuntu-24.04", "ubuntu",
+                 "alpine", "alpine-3.20", "fedora41", "archlinux", "almalinux-9"):
         assert "Debian 12" in image("build", name, code=1), name
     assert "is there" in image("build", "first", "--if-missing")
     assert json.loads(image("build", "first", "--if-missing", "--json"))["digest"] == made["digest"]
