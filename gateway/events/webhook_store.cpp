@@ -83,7 +83,7 @@ Task<Webhook> WebhookStore::put(WebhookDraft draft, Actor actor) {
     const std::string owner = owner_text(draft.tenant);
     const auto before = find_webhook(tx, owner, draft.name);
     if (!before) check_quota(tx, kWebhooks, owner);
-    if (!before && !draft.secret) throw Error::invalid("/secret", "is required");
+    if (!before && !draft.secret) throw Error::invalid("/secret", "is required for a new webhook");
     std::optional<std::string> sealed;
     if (draft.secret)
       sealed = cipher_.seal(*draft.secret, webhook_vault_context(owner, draft.name));

@@ -59,6 +59,25 @@ void add_events(CLI::App& app, const ContextPtr& context) {
   });
 }
 
+// Whether an answer is about the member of the body that this pointer names.
+bool is_about(const Json& problem, std::string_view pointer) {
+  if (!problem.is_object()) return false;
+  for (const Json& field : problem.value("fields", Json::array()))
+    if (field.value("path", "") == pointer) return true;
+  return false;
+}
+
+Json put_webhook(const Client& client, const std::string& name, const Json& body) {
+  try {
+    return client.put(hook_path(name), body);
+  } catch (const Error& refusal) {
+    if (body.contains("secret") || !is_about(refusal.details, "/secret")) throw;
+    throw CLI::ValidationError("--secret-env",
+                               "is required for a new webhook; `openssl rand -hex 32` makes a "
+                               "secret, which the receiver needs too");
+  }
+}
+
 void add_set_webhook(CLI::App& group, const ContextPtr& context) {
   struct Options {
     std::string name, url, secret_env;
@@ -83,7 +102,7 @@ void add_set_webhook(CLI::App& group, const ContextPtr& context) {
       if (!secret) throw Error(ErrorCode::invalid, "the environment has no " + options->secret_env);
       body["secret"] = *secret;
     }
-    const Json answer = context->client().put(hook_path(options->name), body);
+    const Json answer = put_webhook(context->client(), options->name, body);
     context->show(answer,
                   [&](const Json&) { context->say("webhook " + options->name + " is set"); });
   });
