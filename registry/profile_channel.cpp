@@ -26,6 +26,13 @@ Json to_json(const ProfileChannel& channel) {
           {"shadow", share_json(channel.shadow)}};
 }
 
+Error no_such_version(const ProfileReference& wanted) {
+  return Error(ErrorCode::not_found,
+               "profile '" + wanted.name + "' has no " +
+                   (wanted.version ? "version " + std::to_string(*wanted.version)
+                                   : "channel '" + wanted.channel + "'"));
+}
+
 std::optional<ProfileReference> profile_reference_from(std::string_view text) {
   const size_t at = text.find('@');
   ProfileReference reference{.name = std::string(text.substr(0, at))};

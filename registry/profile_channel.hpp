@@ -5,6 +5,7 @@
 #include <string>
 #include <string_view>
 
+#include "gateway/core/error.hpp"
 #include "gateway/core/json_reader.hpp"
 
 namespace sandgate {
@@ -41,6 +42,9 @@ struct ProfileReference {
   std::optional<int64_t> version;
   std::string channel;  // "stable" when none is named; empty with a version
 };
+
+// Returns Error(not_found) for a profile without that version or channel.
+Error no_such_version(const ProfileReference& wanted);
 
 // Empty when the text is not a reference.
 std::optional<ProfileReference> profile_reference_from(std::string_view text);

@@ -26,8 +26,7 @@ std::string version_key(int64_t profile_id, int64_t version) {
 ProfileChannel channel_of(const ProfileHead& head, const ProfileReference& wanted) {
   if (wanted.version) return {.version = *wanted.version};
   const auto channel = head.channels.find(wanted.channel);
-  if (channel == head.channels.end())
-    throw Error::not_found("profile", wanted.name + "@" + wanted.channel);
+  if (channel == head.channels.end()) throw no_such_version(wanted);
   return channel->second;
 }
 
@@ -61,7 +60,7 @@ Task<ResolvedProfile> ProfileResolver::resolve(std::optional<TenantId> tenant,
   if (stickiness.empty()) stickiness = random_hex(8);
   const int64_t version = choose_version(channel, stickiness);
   auto profile = co_await version_of(head, version);
-  if (!profile) throw Error::not_found("profile", reference);
+  if (!profile) throw no_such_version(*wanted);
   ResolvedProfile resolved{head->name, head->id, version, head->owner, std::move(profile)};
   if (const auto shadow = choose_shadow(channel, stickiness)) {
     // A missing shadow version must not fail the create.

@@ -93,11 +93,7 @@ Task<ProfileVersion> ProfileHandlers::version_of(ProfileHead head, ProfileRefere
                                            : 0;
   auto reading = profiles_.version(head.id, wanted);
   auto version = co_await std::move(reading);
-  if (!version)
-    throw Error(ErrorCode::not_found,
-                "profile '" + head.name + "' has no " +
-                    (reference.version ? "version " + std::to_string(wanted)
-                                       : "channel '" + reference.channel + "'"));
+  if (!version) throw no_such_version(reference);
   co_return std::move(*version);
 }
 

@@ -44,7 +44,18 @@ std::string text_in(const Json& object, const char* name, const std::string& oth
   return text.is_string() ? text.get<std::string>() : otherwise;
 }
 
+// The name in "profile 'NAME' has no version 9"; empty for other text.
+std::string profile_without_it(std::string_view detail) {
+  constexpr std::string_view kBeginning = "profile '";
+  if (!detail.starts_with(kBeginning)) return "";
+  detail.remove_prefix(kBeginning.size());
+  const size_t end = detail.find("' has no ");
+  return std::string(end == std::string_view::npos ? "" : detail.substr(0, end));
+}
+
 std::string where_to_look(const std::string& detail) {
+  if (const std::string profile = profile_without_it(detail); !profile.empty())
+    return "; `sandgate profiles versions " + profile + "` shows what it has";
   for (const auto& [beginning, command] : kLists)
     if (detail.starts_with(beginning)) return "; `" + std::string(command) + "` shows them";
   return "";

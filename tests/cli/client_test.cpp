@@ -102,6 +102,21 @@ TEST(Client, SaysWhichCommandListsWhatWasNotFound) {
                   "` shows them (not_found, request rq1)");
 }
 
+TEST(Client, SaysWhichCommandListsTheVersionsOfAProfile) {
+  std::string detail;
+  ScriptedServer server([&](const auto&) {
+    return ScriptedServer::json(
+        404, Json{{"code", "not_found"}, {"request_id", "rq1"}, {"detail", detail}}.dump());
+  });
+  for (const char* lack : {"version 9", "channel 'beta'"}) {
+    detail = "profile 'python' has no " + std::string(lack);
+    EXPECT_EQ(message_of([&] { client_of(server).get("/"); }),
+              detail +
+                  "; `sandgate profiles versions python` shows what it has (not_found, request "
+                  "rq1)");
+  }
+}
+
 TEST(Client, SaysHowAPausedSandboxGoesOn) {
   ScriptedServer server([](const auto& request) {
     const std::string state = request.target.substr(1);
