@@ -46,23 +46,25 @@ std::string AnswerBegin::take(std::string_view bytes) {
     }
     const size_t end = end_of_response_head(begin_, std::exchange(read_, begin_.size()));
     if (end == begin_.npos && begin_.size() <= kMaxResponseHead) return passed;
-    passed += take_head(std::min(end, begin_.size()));
+    passed += take_head(std::min(end, kMaxResponseHead + 1));
   }
   return wrong_.empty() ? passed + std::exchange(begin_, {}) : passed;
 }
 
 std::string AnswerBegin::rest() { return std::exchange(begin_, {}); }
 
-// What is longer than a head may be is taken for one that ends there.
+// What is longer than a head may be is taken for one that ends there, but switches to nothing: the
+// client finds its end elsewhere.
 std::string AnswerBegin::take_head(size_t end) {
   const std::string head = begin_.substr(0, end);
+  const bool is_whole = end <= kMaxResponseHead;
   begin_.erase(0, end);
   read_ = 0;
   const ResponseHead parsed = parse_response_head(head);
-  if (parsed.is_interim && end <= kMaxResponseHead) return head;
+  if (parsed.is_interim && is_whole) return head;
   over_ = true;
-  if (!parsed.is_switch) return end <= kMaxResponseHead ? with_close(head) : head;
-  switches_ = asks_for_websocket_ && parsed.to_websocket;
+  if (!parsed.is_switch) return is_whole ? with_close(head) : head;
+  switches_ = is_whole && asks_for_websocket_ && parsed.to_websocket;
   if (!switches_) wrong_ = kOtherProtocol;
   return switches_ ? head : std::string();
 }

@@ -49,7 +49,8 @@ std::string AnswerDecoder::end() {
 std::string AnswerDecoder::read_head() {
   const size_t end = end_of_response_head(input_, read_);
   read_ = input_.size();
-  if (end == input_.npos) return input_.size() > kMaxResponseHead ? fail(kMalformed) : "";
+  if (std::min(end, input_.size()) > kMaxResponseHead) return fail(kMalformed);
+  if (end == input_.npos) return {};
   const std::string head = input_.substr(0, end);
   const ResponseHead parsed = parse_response_head(head);
   read_ = 0;

@@ -47,9 +47,8 @@ ResponseSpan ResponseParser::read_head(std::string_view bytes) {
   head_ += bytes;
   const size_t end = end_of_response_head(head_, read);
   head_.resize(std::min(end, head_.size()));
-  if (has_folded_line(head_, read)) return fail();
-  if (end == std::string::npos)
-    return head_.size() > kMaxResponseHead ? fail() : ResponseSpan{bytes.size(), Kind::content};
+  if (has_folded_line(head_, read) || head_.size() > kMaxResponseHead) return fail();
+  if (end == std::string::npos) return {bytes.size(), Kind::content};
   state_ = after_head();
   head_.clear();
   return state_ == State::lost ? fail() : ResponseSpan{end - read, Kind::content};

@@ -87,6 +87,21 @@ TEST(AnswerBegin, HoldsNoMoreThanAHead) {
   EXPECT_EQ(switching.wrong(), "other_protocol");
 }
 
+TEST(AnswerBegin, JudgesALongHeadAlikeHoweverItIsCut) {
+  const std::string filler = "X: " + std::string(65'536, 'x') + "\r\n";
+  const std::string plain = "HTTP/1.1 200 OK\r\n" + filler + "Connection: keep-alive\r\n\r\nbody";
+  EXPECT_EQ(passed(plain, false), plain);
+  // A program finds the end of such a head elsewhere, and takes other bytes for frames.
+  const std::string early = "HTTP/1.1 101 OK\r\nUpgrade: websocket\r\n" + filler + "\r\nframes",
+                    late = "HTTP/1.1 101 OK\r\n" + filler + "Upgrade: websocket\r\n\r\nframes";
+  for (const std::string& answer : {early, late}) {
+    AnswerBegin begin(true);
+    EXPECT_EQ(passed(answer, true, &begin), "");
+    EXPECT_EQ(begin.wrong(), "other_protocol");
+    EXPECT_FALSE(begin.switches());
+  }
+}
+
 TEST(AnswerBegin, ReturnsAHeadThatBreaksOff) {
   AnswerBegin begin(true);
   EXPECT_EQ(begin.take("HTTP/1.1 101 Sw"), "");

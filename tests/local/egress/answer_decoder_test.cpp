@@ -204,6 +204,12 @@ TEST(AnswerDecoder, RefusesWhatItCannotDecode) {
     EXPECT_EQ(passed(kOk + "Content-Encoding: " + name + "\r\n\r\n" + body, 10).text, "");
 }
 
+TEST(AnswerDecoder, RefusesALongHeadAlsoAtOnce) {
+  const std::string answer =
+      kGzipped + "X: " + std::string(70'000, 'x') + "\r\n\r\n" + coded(kText);
+  EXPECT_EQ(passed(answer, answer.size()).wrong, "malformed_answer");
+}
+
 // Nothing has been passed on, so that there can be a refusal.
 TEST(AnswerDecoder, RefusesWhatIsNotWhatItSays) {
   for (const std::string& body : {std::string("{\"this\": \"is plain\"}"), coded(kText, kZlib)})

@@ -89,6 +89,13 @@ TEST(Redactor, LosesWhatItDoesNotUnderstand) {
   EXPECT_TRUE(shown_until_lost("HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x')));
 }
 
+TEST(Redactor, LosesALongHeadAlsoAtOnce) {
+  Redactor redactor(looking_for({"real value"}));
+  redactor.redact("HTTP/1.1 200 OK\r\nX: " + std::string(70'000, 'x') + "\r\n\r\nreal value");
+  redactor.flush();
+  EXPECT_TRUE(redactor.has_failed());
+}
+
 // A client joins the lines of a field.
 TEST(Redactor, LosesFieldsOverSeveralLines) {
   for (const std::string begin : {"HTTP/1.1 200 OK\r\nX: real", "HTTP/1.1 200 OK\nX:",
