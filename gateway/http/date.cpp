@@ -1,6 +1,8 @@
 #include "gateway/http/date.hpp"
 
+#include <algorithm>
 #include <array>
+#include <chrono>
 #include <ctime>
 #include <string>
 
@@ -11,6 +13,10 @@ namespace {
 
 constexpr int kYearsAhead = 50;
 constexpr int kFirstYear = 1000 - 1900;  // of four digits, as std::tm counts
+constexpr std::time_t kFirstSecond =
+    std::chrono::sys_seconds(std::chrono::sys_days(std::chrono::year(1000) / 1 / 1))
+        .time_since_epoch()
+        .count();
 constexpr int kLeapSecond = 60;
 constexpr size_t kLongestDate = 64;
 constexpr const char* kPreferred = "%a, %d %b %Y %H:%M:%S GMT";
@@ -62,7 +68,7 @@ std::optional<Time> date_from(std::string_view text, Time now) {
 
 std::string date_text(Time at) {
   const auto whole = std::chrono::floor<std::chrono::seconds>(at);
-  const std::time_t seconds = whole.time_since_epoch().count();
+  const std::time_t seconds = std::max<std::time_t>(whole.time_since_epoch().count(), kFirstSecond);
   std::tm parts{};
   gmtime_r(&seconds, &parts);
   return written(parts, kPreferred);

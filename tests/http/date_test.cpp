@@ -37,6 +37,11 @@ TEST(Date, IsWrittenInTheFormatOfToday) {
             "Sun, 06 Nov 1994 08:49:37 GMT");
 }
 
+TEST(Date, HasAYearOfFourDigits) {
+  for (const char* early : {"1000-01-01T00:00:00Z", "0999-12-31T23:59:59Z", "0001-01-02T00:00:00Z"})
+    EXPECT_EQ(date_text(*from_rfc3339(early)), "Wed, 01 Jan 1000 00:00:00 GMT") << early;
+}
+
 TEST(Date, ALeapSecondIsTheNextMinute) {
   EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:60 GMT"), "1999-01-01T00:00:00Z");
   EXPECT_EQ(read("Thu, 31 Dec 1998 23:59:61 GMT"), "none");
