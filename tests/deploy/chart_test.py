@@ -118,6 +118,14 @@ def test_the_ingress_leads_to_the_ports_of_sandboxes():
     assert [rule["host"] for rule in plain["rules"]] == hosts[:1]
 
 
+def test_the_ingress_leads_to_the_listener_of_e2b():
+    ingress = only(objects(*EVERYTHING, "ingress.e2bHost=boxes.example.com"), "Ingress")["spec"]
+    rules = {rule["host"]: rule["http"]["paths"][0]["backend"]["service"]["port"]["name"] for rule in ingress["rules"]}
+    assert rules == {"gate.example.com": "http", "boxes.example.com": "e2b"}
+    assert ingress["tls"][0]["hosts"] == list(rules)
+    refused("e2b.enabled", "existingSecret=keys", "ingress.enabled=true", "ingress.host=a", "ingress.e2bHost=b")
+
+
 def test_the_rights_are_those_of_the_page():
     role = only(objects(*EVERYTHING), "Role")
     page = open(ROOT + "/docs/providers/kubernetes.md").read().split("## Set up")[1].split("\n2. ")[0]
