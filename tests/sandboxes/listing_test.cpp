@@ -45,6 +45,26 @@ int64_t rows_read(pqxx::work& tx) {
       .as<int64_t>();
 }
 
+// A thousand that ended like this one.
+void add_many_like(pqxx::work& tx, const SandboxId& ended) {
+  tx.exec_params(
+      "INSERT INTO sandbox SELECT (jsonb_populate_record(s,"
+      " jsonb_build_object('id', 'sb' || lpad(n::text, 24, '0')))).*"
+      " FROM sandbox s, generate_series(1, 1000) n WHERE s.id = $1",
+      ended.value);
+  tx.exec("ANALYZE sandbox");
+}
+
+// What a list finds, by few looks at the table.
+std::vector<SandboxRecord> found_at_once(World& world, const sandbox_rows::Filter& filter) {
+  return run(world.database->run([&](pqxx::work& tx) {
+    const int64_t before = rows_read(tx);
+    auto found = sandbox_rows::list(tx, filter);
+    EXPECT_LT(rows_read(tx) - before, 100);
+    return found;
+  }));
+}
+
 TEST(Listing, FindsWhatFailedAmongManyThatEnded) {
   World world;
   const SandboxId failed = world.create().id, ended = world.create().id;
@@ -55,21 +75,28 @@ TEST(Listing, FindsWhatFailedAmongManyThatEnded) {
         failed.value);
     tx.exec_params("UPDATE sandbox SET state = 'stopped', ended_at = now() WHERE id = $1",
                    ended.value);
-    tx.exec_params(
-        "INSERT INTO sandbox SELECT (jsonb_populate_record(s,"
-        " jsonb_build_object('id', 'sb' || lpad(n::text, 24, '0')))).*"
-        " FROM sandbox s, generate_series(1, 1000) n WHERE s.id = $1",
-        ended.value);
-    tx.exec("ANALYZE sandbox");
+    add_many_like(tx, ended);
   }));
-  run(world.database->run([&](pqxx::work& tx) {
-    const int64_t before = rows_read(tx);
-    const sandbox_rows::Filter filter{.tenant = world.tenant, .states = {SandboxState::failed}};
-    const auto found = sandbox_rows::list(tx, filter);
-    ASSERT_EQ(found.size(), 1U);
-    EXPECT_EQ(found.front().id, failed);
-    EXPECT_LT(rows_read(tx) - before, 100);
+  const auto found =
+      found_at_once(world, {.tenant = world.tenant, .states = {SandboxState::failed}});
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found.front().id, failed);
+}
+
+TEST(Listing, FindsWhatAProfileOrADeploymentHardlyHas) {
+  World world;
+  const SandboxId rare = world.create().id, ended = world.create().id;
+  run(world.database->run_within(std::chrono::minutes(1), [&](pqxx::work& tx) {
+    tx.exec("UPDATE sandbox SET state = 'stopped', ended_at = now()");
+    tx.exec_params("UPDATE sandbox SET profile = 'rare', deployment = 'rare' WHERE id = $1",
+                   rare.value);
+    add_many_like(tx, ended);
   }));
+  for (const char* name : {"rare", "none"}) {
+    const size_t expected = name == std::string("rare") ? 1 : 0;
+    EXPECT_EQ(found_at_once(world, {.tenant = world.tenant, .profile = name}).size(), expected);
+    EXPECT_EQ(found_at_once(world, {.tenant = world.tenant, .deployment = name}).size(), expected);
+  }
 }
 
 }  // namespace
