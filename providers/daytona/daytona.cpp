@@ -6,7 +6,7 @@
 #include "providers/daytona/daytona_process.hpp"
 #include "providers/fixed_end.hpp"
 #include "providers/named_create.hpp"
-#include "providers/retries.hpp"
+#include "providers/newcomer.hpp"
 
 namespace sandgate {
 namespace {
@@ -75,7 +75,7 @@ Task<daytona::Box> DaytonaProvider::wait_until_started(daytona::Box box) {
       throw error;
     }
     co_await pause.wait();
-    auto now = co_await retry_until_answered(ask);
+    auto now = co_await retry_until_known(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "daytona gave the sandbox up");
     box = std::move(*now);
   }

@@ -2,6 +2,7 @@
 
 #include "providers/backoff.hpp"
 #include "providers/named_create.hpp"
+#include "providers/newcomer.hpp"
 #include "providers/northflank/northflank_process.hpp"
 #include "providers/retries.hpp"
 
@@ -87,7 +88,7 @@ Task<BackendSandbox> NorthflankProvider::create(CreateSpec spec) {
   // Creates are asynchronous: an accepted sandbox does not run yet.
   while (!box.running) {
     co_await pause.wait();
-    auto now = co_await retry_until_answered(ask);
+    auto now = co_await retry_until_known(ask);
     if (!now) throw Error(ErrorCode::no_capacity, "northflank gave the sandbox up");
     box = std::move(*now);
     if (!box.failed && box.sandbox.state == BackendState::running) continue;

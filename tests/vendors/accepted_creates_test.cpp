@@ -54,6 +54,12 @@ TEST(AcceptedCreates, OutliveQuestionsThatFail) {
   }
 }
 
+// Reads of a vendor may lag behind what it accepted.
+TEST(AcceptedCreates, MayBeUnknownForAMoment) {
+  create_while("daytona", "GET .*/sandbox/[^/]+$", {{"status", 404}});
+  create_while("northflank", "GET .*/services/[^/]+$", {{"status", 404}});
+}
+
 // A key may create and not read, or be taken back in between. The mark of refused credentials would
 // say that nothing was made.
 void refuse_questions(const std::string& vendor_name, const std::string& question, int status) {
