@@ -43,6 +43,15 @@ def test_tenants_that_share_a_name_are_told_apart():
         assert sorted(shown) == sorted(["single", *(f"twin ({one})" for one in twins)]), shown
 
 
+def test_an_operator_may_choose_any_of_many_tenants():
+    with Server() as server:
+        operator = server.operator()
+        for number in range(1010):
+            operator.ok("POST", "/v1/tenants", {"name": f"t{number}"})
+        shown = open_pages(server, operator.key, "sandboxes")["sandboxes"]["tenants"]
+        assert len(shown) == 1010 and {"t0", "t1009"} <= set(shown), len(shown)
+
+
 def test_every_page_shows_what_the_api_says():
     with Server() as server:
         tenant, developer = server.tenant("demo", "developer")
