@@ -19,7 +19,8 @@ constexpr size_t kLingerBytes = 256 << 20;
 constexpr std::chrono::seconds kLinger{30};
 constexpr std::chrono::milliseconds kLingerSilence{2000};  // without a byte received
 constexpr size_t kLingerPiece = 16 * 1024;
-constexpr std::chrono::milliseconds kLastLinger{1000}, kLastSilence{500};  // of a stopping server
+constexpr std::chrono::milliseconds kLastLinger{1000},
+    kLastSilence{500};  // of a request that is cut off
 // A client that closed its sending side may still read, so it gets this many checks of
 // ConnectionSet. A WebSocket gets more, because its last messages have to be read first.
 constexpr int kLooksForHandler = 2;
@@ -86,6 +87,12 @@ void Connection::spawn(Task<void> (Connection::*work)()) {
 }
 
 bool Connection::should_end(int64_t now_ms) {
+  // While a request is answered, this deadline is that of its body.
+  if (phase_ == Phase::answering && transport_.deadline.passed(now_ms) && !cancelled_ &&
+      !is_cut_off()) {
+    cut_off(CutOff::by_late_body);
+    return false;
+  }
   if (transport_.deadline.passed(now_ms) || transport_.writing.passed(now_ms)) return true;
   if (relay_timer_.deadline.passed(now_ms)) relay_timer_.fire();
   if (phase_ != Phase::answering && phase_ != Phase::streaming_messages) return false;
@@ -108,7 +115,11 @@ void Connection::cancel() {
 
 void Connection::cut_off() {
   if (phase_ != Phase::answering || cancelled_) return cancel();
-  cut_off_ = true;
+  cut_off(CutOff::by_stop);
+}
+
+void Connection::cut_off(CutOff reason) {
+  cut_off_ = reason;
   transport_.deadline.arm(kCloseTimeout);
   cancellation_.emit(asio::cancellation_type::terminal);
 }
@@ -241,8 +252,8 @@ Task<Response> Connection::unless_cut_off(Task<Response> answering, const Reques
   } catch (...) {
     failure = std::current_exception();
   }
-  if (failure && !cut_off_) std::rethrow_exception(failure);
-  if (!cut_off_) co_return response;
+  if (failure && !is_cut_off()) std::rethrow_exception(failure);
+  if (!is_cut_off()) co_return response;
   // Here and not in a function: awaiting one would throw what the cancellation left behind.
   co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   transport_.deadline.arm(kCloseTimeout);
@@ -252,8 +263,10 @@ Task<Response> Connection::unless_cut_off(Task<Response> answering, const Reques
 }
 
 Response Connection::refusal(const Request& request, std::exception_ptr failure) {
-  if (cut_off_) transport_.deadline.arm(kCloseTimeout);
-  return problem(cut_off_ ? stopping() : as_error(failure, request.id), request.id);
+  if (!is_cut_off()) return problem(as_error(failure, request.id), request.id);
+  transport_.deadline.arm(kCloseTimeout);
+  if (cut_off_ == CutOff::by_stop) return problem(stopping(), request.id);
+  return problem(Error(ErrorCode::timeout, "the body did not arrive in time"), 408, request.id);
 }
 
 bool Connection::can_continue(const RequestParser& parser, ConnectionBody& body) const {
@@ -322,7 +335,8 @@ Task<bool> Connection::send_stream(const Request& request, Response& response, F
     throw boost::system::system_error(asio::error::connection_aborted);
   }
   framing = {.keep_alive = false, .http11 = framing.http11};
-  if (cut_off_) co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  if (is_cut_off())
+    co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
   const Response answer = refusal(request, failure);
   co_await send_text(request, answer, framing);
   co_return false;
@@ -351,7 +365,8 @@ Task<bool> Connection::relay(const Request& request, RelayBody& relay, const Req
     if (cancelled_ || client.started() || body.broken())
       throw boost::system::system_error(asio::error::connection_aborted);
     Framing framing{.keep_alive = can_continue(parser, body), .http11 = parser.is_http11()};
-    if (cut_off_) co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+    if (is_cut_off())
+      co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
     Response answer = refusal(request, failure);
     co_return co_await send(request, answer, framing);
   }
@@ -364,13 +379,13 @@ Task<void> Connection::linger() {
   phase_ = Phase::closing;
   // The client has its answer: this connection may be evicted like an idle one.
   connections_->set_waiting(handle_, true);
-  const auto silence = cut_off_ ? kLastSilence : kLingerSilence;
+  const auto silence = is_cut_off() ? kLastSilence : kLingerSilence;
   transport_.deadline.arm(silence);
   // async_shutdown stops at data received after our close_notify; the loop below drops the rest.
   if (auto* tls = transport_.tls())
     co_await tls->async_shutdown(asio::as_tuple(asio::use_awaitable));
   transport_.shutdown_send();
-  const auto end = std::chrono::steady_clock::now() + (cut_off_ ? kLastLinger : kLinger);
+  const auto end = std::chrono::steady_clock::now() + (is_cut_off() ? kLastLinger : kLinger);
   for (size_t dropped = 0; dropped < kLingerBytes && std::chrono::steady_clock::now() < end;) {
     transport_.deadline.arm(silence);
     buffer_.clear();

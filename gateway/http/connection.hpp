@@ -35,7 +35,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   // without an answer.
   void start_refusing();
 
-  // Called by ConnectionSet: a deadline passed, or the client left during an answer.
+  // Called by ConnectionSet: a deadline passed, or the client left during an answer. A request
+  // whose body is late is cut off first, with 408.
   bool should_end(int64_t now_ms);
   bool idle() const { return phase_ == Phase::idle; }
   void cancel();
@@ -43,6 +44,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   void cut_off();
 
  private:
+  enum class CutOff { no, by_stop, by_late_body };
   enum class Phase { idle, reading, answering, streaming_messages, closing };
 
   // The request being read or answered.
@@ -55,6 +57,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
     RequestParser parser;
   };
 
+  void cut_off(CutOff reason);
+  bool is_cut_off() const { return cut_off_ != CutOff::no; }
   void spawn(Task<void> (Connection::*work)());
   Task<void> run();
   Task<void> refuse();
@@ -64,7 +68,7 @@ class Connection : public std::enable_shared_from_this<Connection> {
   Task<bool> refuse_head(const Current& current, const Error& wrong);
   void describe(Request& request) const;
   Task<Response> answer(Request& request, ConnectionBody& body);
-  // Returns the answer; if cut_off() was called meanwhile, that or a 503, ready to be sent.
+  // Returns the answer; if it was cut off meanwhile, that or a refusal, ready to be sent.
   Task<Response> unless_cut_off(Task<Response> answering, const Request& request);
   // What to answer to a request that failed before its answer began.
   Response refusal(const Request& request, std::exception_ptr failure);
@@ -89,7 +93,8 @@ class Connection : public std::enable_shared_from_this<Connection> {
   asio::cancellation_signal cancellation_;
   Phase phase_ = Phase::idle;
   int sweeps_since_left_ = 0;  // checks by ConnectionSet since the client was first seen gone
-  bool cancelled_ = false, cut_off_ = false;
+  bool cancelled_ = false;
+  CutOff cut_off_ = CutOff::no;
   RelayTimer relay_timer_;  // of the relay in progress
 };
 

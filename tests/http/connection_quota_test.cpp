@@ -209,6 +209,21 @@ TEST(SlowBodies, EndWithTheirConnections) {
   }
 }
 
+TEST(SlowBodies, AreToldThatTheyAreTooSlow) {
+  http::ServerOptions options = impatient();
+  options.limits.body_timeout = std::chrono::milliseconds(200);
+  for (const auto& wanted : {impatient(), options}) {
+    LiveServer server(busy_table(), wanted);
+    for (const char* path : {"/v1/json", "/v1/upload"}) {
+      RawClient client(server.port());
+      const auto told = client.ask(half_body(path, 100'000));
+      EXPECT_EQ(told.status, 408) << path;
+      EXPECT_EQ(Json::parse(told.body)["code"], "timeout") << path;
+      EXPECT_TRUE(client.ended());
+    }
+  }
+}
+
 TEST(SlowBodies, FastEnoughOnesTakeTheTimeTheyNeed) {
   http::ServerOptions options = impatient();
   options.limits.upload.patience = std::chrono::seconds(1);

@@ -230,6 +230,7 @@ TEST(Malformed, StalledBodiesAreCutOff) {
   LiveServer server(table(), options);
   RawClient client(server.port());
   client.send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 10\r\n\r\nabc");
+  EXPECT_EQ(client.receive().status, 408);
   EXPECT_TRUE(client.ended());
 }
 
