@@ -61,16 +61,19 @@ std::string where_to_look(const std::string& detail) {
   return "";
 }
 
-std::string next_step(const Json& problem, ErrorCode code) {
+std::string next_step(const Json& problem, ErrorCode code, const char* key_variable) {
   if (code == ErrorCode::conflict && problem.value("state", Json()) == "paused")
     return "; `sandgate resume` lets it go on";
+  const std::string detail = text_in(problem, "detail", "");
   switch (code) {
     case ErrorCode::unauthenticated:
-      return "; set SANDGATE_API_KEY to a valid key";
+      return std::string("; set ") + key_variable + " to a valid key";
     case ErrorCode::not_found:
-      return where_to_look(text_in(problem, "detail", ""));
-    case ErrorCode::no_capacity:
+      return where_to_look(detail);
     case ErrorCode::unavailable:
+      if (detail.ends_with("on the machine of another gateway")) return "; ask that one";
+      [[fallthrough]];
+    case ErrorCode::no_capacity:
       return "; try again in a moment";
     default:
       return "";
@@ -92,7 +95,7 @@ bool has_path(std::string_view url) {
   return url.find('/', scheme == std::string_view::npos ? 0 : scheme + 3) != std::string_view::npos;
 }
 
-Error problem_error(const std::string& url, const Reply& reply) {
+Error problem_error(const std::string& url, const Reply& reply, const char* key_variable) {
   const Json problem = Json::parse(reply.body, nullptr, false);
   if (!problem.is_object() || !problem.contains("code") || !problem["code"].is_string())
     return Error(ErrorCode::internal, "the server answered " + std::to_string(reply.status) +
@@ -104,8 +107,9 @@ Error problem_error(const std::string& url, const Reply& reply) {
   const std::string detail = fields.empty() ? text_in(problem, "detail", code) : fields.substr(2);
   const std::string path =
       known == ErrorCode::not_found && has_path(url) ? "; is the path in " + url + " right?" : "";
-  Error error(known, printable(detail + next_step(problem, known) + path + " (" + code +
-                               ", request " + text_in(problem, "request_id", "unknown") + ")"));
+  Error error(known,
+              printable(detail + next_step(problem, known, key_variable) + path + " (" + code +
+                        ", request " + text_in(problem, "request_id", "unknown") + ")"));
   error.details = problem;
   return error;
 }
@@ -119,8 +123,11 @@ Json Reply::json() const {
   return value;
 }
 
-Client::Client(std::string url, Secret key, std::string tenant)
-    : url_(std::move(url)), key_(std::move(key)), tenant_(std::move(tenant)) {}
+Client::Client(std::string url, Secret key, std::string tenant, const char* key_variable)
+    : url_(std::move(url)),
+      key_(std::move(key)),
+      tenant_(std::move(tenant)),
+      key_variable_(key_variable) {}
 
 Reply Client::call(Call call) const {
   if (!call.once) return send(call, "");
@@ -149,7 +156,7 @@ Reply Client::send(Call& call, const std::string& idempotency_key) const {
   if (!key_.empty()) transfer.header("Authorization: Bearer " + key_.reveal());
   if (!tenant_.empty()) transfer.header("X-Sandgate-Tenant: " + tenant_);
   Reply reply = transfer.run();
-  if (reply.status >= 400) throw problem_error(url_, reply);
+  if (reply.status >= 400) throw problem_error(url_, reply, key_variable_);
   return reply;
 }
 

@@ -59,7 +59,9 @@ struct Reply {
 // that SSL_CERT_FILE names.
 class Client {
  public:
-  Client(std::string url, Secret key, std::string tenant);
+  // `key_variable` is what messages call the setting that the key comes from.
+  Client(std::string url, Secret key, std::string tenant,
+         const char* key_variable = "SANDGATE_API_KEY");
 
   // Throws an Error for answers of status 400 and above.
   Reply call(Call call) const;
@@ -81,6 +83,7 @@ class Client {
   std::string url_;
   Secret key_;
   std::string tenant_;
+  const char* key_variable_;
 };
 
 // Returns "?name=value&…" of the parameters that are not empty; empty if all are.

@@ -113,19 +113,19 @@ Client Context::connect(Settings settings, bool prefer_admin, const std::string&
   settings.url = gateway_address(settings.url);
   const bool use_admin = !settings.admin_key.empty() && (prefer_admin || settings.api_key.empty());
   const Secret& key = use_admin ? settings.admin_key : settings.api_key;
-  if (key.empty()) throw Error(ErrorCode::unauthenticated, about_missing_key());
-  if (tenant.empty()) return Client(settings.url, key, "");
+  if (key.empty()) throw Error(ErrorCode::unauthenticated, about_missing_key(prefer_admin));
   const std::string id = tenant_id(tenant);
-  return Client(settings.url, key, id);
+  return Client(settings.url, key, id, use_admin ? "SANDGATE_ADMIN_KEY" : "SANDGATE_API_KEY");
 }
 
-std::string Context::about_missing_key() const {
+std::string Context::about_missing_key(bool prefer_admin) const {
   const std::string file = settings_path(environment_).string();
   for (const char* name : {"SANDGATE_API_KEY", "SANDGATE_ADMIN_KEY"})
     if (const auto value = environment_(name); value && value->empty())
       return std::string("no API key: ") + name + " is set but empty, which goes before " + file +
              ": set it to a key, or unset it";
-  return "no API key: set SANDGATE_API_KEY, or api_key in " + file;
+  return prefer_admin ? "no operator's key: set SANDGATE_ADMIN_KEY, or admin_key in " + file
+                      : "no API key: set SANDGATE_API_KEY, or api_key in " + file;
 }
 
 std::string Context::tenant_id(const std::string& given) const {

@@ -70,7 +70,7 @@ class Context : public std::enable_shared_from_this<Context> {
   void report(const Error& error);
   std::string hint_for(const Error& error) const;
   Client connect(Settings settings, bool prefer_admin, const std::string& tenant) const;
-  std::string about_missing_key() const;
+  std::string about_missing_key(bool prefer_admin) const;
 
   Environment environment_;
   Console console_;

@@ -130,6 +130,34 @@ TEST(Client, SaysHowAPausedSandboxGoesOn) {
             "the sandbox is stopped (conflict, request rq1)");
 }
 
+TEST(Client, SaysWhichKeyIsNotValid) {
+  ScriptedServer server([](const auto&) {
+    return ScriptedServer::json(
+        401,
+        R"({"code":"unauthenticated","detail":"this API key has expired","request_id":"rq1"})");
+  });
+  EXPECT_EQ(message_of([&] { client_of(server).get("/"); }),
+            "this API key has expired; set SANDGATE_API_KEY to a valid key "
+            "(unauthenticated, request rq1)");
+  const Client operators(server.url(), Secret("sg_key"), "", "SANDGATE_ADMIN_KEY");
+  EXPECT_EQ(message_of([&] { operators.get("/"); }),
+            "this API key has expired; set SANDGATE_ADMIN_KEY to a valid key "
+            "(unauthenticated, request rq1)");
+}
+
+TEST(Client, SaysWhoReachesWhatIsOnTheMachineOfAnotherGateway) {
+  ScriptedServer server([](const auto& request) {
+    const std::string where =
+        request.target == "/elsewhere" ? "on the machine of another gateway" : "resting";
+    return ScriptedServer::json(
+        503, R"({"code":"unavailable","request_id":"rq1","detail":"it is )" + where + "\"}");
+  });
+  EXPECT_EQ(message_of([&] { client_of(server).get("/elsewhere"); }),
+            "it is on the machine of another gateway; ask that one (unavailable, request rq1)");
+  EXPECT_EQ(message_of([&] { client_of(server).get("/resting"); }),
+            "it is resting; try again in a moment (unavailable, request rq1)");
+}
+
 TEST(Client, NamesEveryWrongField) {
   ScriptedServer server([](const auto&) {
     return ScriptedServer::json(400, R"({"code":"invalid","detail":"d","request_id":"rq1",

@@ -10,7 +10,8 @@ namespace sandgate::cli {
 namespace {
 
 // What a command says that connects with these variables.
-std::string said_with(const std::map<std::string, std::string>& variables) {
+std::string said_with(const std::map<std::string, std::string>& variables,
+                      bool for_operator = false) {
   std::ostringstream out, err;
   ExitCode exit_code = 0;
   const auto environment = [&](const char* name) -> std::optional<std::string> {
@@ -20,7 +21,9 @@ std::string said_with(const std::map<std::string, std::string>& variables) {
   const auto context =
       std::make_shared<Context>(environment, Console(out, err, false, false), exit_code);
   CLI::App app;
-  context->on(*app.add_subcommand("connect"), [&] { context->client(); });
+  CLI::App& connect = *app.add_subcommand("connect");
+  const auto work = [&] { context->client(); };
+  for_operator ? context->on_operator(connect, work) : context->on(connect, work);
   app.parse("connect");
   EXPECT_EQ(exit_code, err.str().empty() ? 0 : 1);
   return err.str();
@@ -39,6 +42,15 @@ TEST(GatewayAddress, WithAnEmptyKeyIsNoPlaceForTheKeyOfTheFile) {
             "sandgate: no API key: SANDGATE_API_KEY is set but empty, which goes before"
             " /none/sandgate/config.yaml: set it to a key, or unset it\n");
   EXPECT_EQ(said_with({{"XDG_CONFIG_HOME", "/none"}}).find("empty"), std::string::npos);
+}
+
+TEST(GatewayAddress, WithoutAKeySaysWhichOneTheCommandTakes) {
+  EXPECT_EQ(said_with({{"XDG_CONFIG_HOME", "/none"}}),
+            "sandgate: no API key: set SANDGATE_API_KEY, or api_key in "
+            "/none/sandgate/config.yaml\n");
+  EXPECT_EQ(said_with({{"XDG_CONFIG_HOME", "/none"}}, /*for_operator=*/true),
+            "sandgate: no operator's key: set SANDGATE_ADMIN_KEY, or admin_key in "
+            "/none/sandgate/config.yaml\n");
 }
 
 TEST(GatewayAddress, IsWithoutTheSlashAtItsEnd) {
