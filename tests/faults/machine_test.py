@@ -180,7 +180,8 @@ def test_without_control_groups_limits_are_not_promised():
     try:
         server.start(wrapper=WITHOUT_CGROUPS)
         doctor = subprocess.run([*WITHOUT_CGROUPS, server.binary, "doctor"], capture_output=True, text=True)
-        assert re.search(r"MISSING  control groups: .*\n +fix: .*cgroup", doctor.stdout), doctor.stdout
+        for line in ("MISSING  control groups", "limited  disk speed limits"):
+            assert re.search(line + r": .*\n +fix: .*delegated cgroup", doctor.stdout), doctor.stdout
         _, client = server.tenant("unlimited")
         server.profile("test", limits={"max_ttl_seconds": 3600})
         answer = client.call("POST", "/v1/sandboxes", {"profile": "test"})

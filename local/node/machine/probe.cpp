@@ -28,6 +28,8 @@
 namespace sandgate {
 namespace {
 
+constexpr const char* kDelegate = "give the node a delegated cgroup (systemd: Delegate=yes)";
+
 // What a node of root does to make, watch and end sandboxes.
 constexpr std::pair<int, const char*> kRights[] = {
     {CAP_CHOWN, "CAP_CHOWN"},         {CAP_FOWNER, "CAP_FOWNER"},
@@ -147,7 +149,7 @@ ProbeResult probe_cgroups(const CgroupSupport& support) {
   bool ok = support.cpu && support.memory && support.processes;
   return {"control groups", ok,
           ok ? support.detail : support.detail + "; every profile needs their limits",
-          ok ? "" : "give the node a delegated cgroup (systemd: Delegate=yes)", /*required=*/true};
+          ok ? "" : kDelegate, /*required=*/true};
 }
 
 ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& support) {
@@ -157,7 +159,8 @@ ProbeResult probe_disk_speed(const NodeSettings& settings, const CgroupSupport& 
           lacks.empty() ? "a sandbox: " + io_max_of(speed) : lacks,
           lacks.empty() || !speed.limits() ? ""
           : speed.device.empty()           ? "put home on a file system of a disk"
-                                           : "boot with control groups of version 2"};
+          : support.version == 1           ? "boot with control groups of version 2"
+                                           : kDelegate};
 }
 
 ProbeResult probe_disk_space(const NodeSettings& settings) {
@@ -209,12 +212,6 @@ ProbeResult probe_egress() {
                          : "run as root"};
 }
 
-ProbeResult probe_kvm() {
-  const DeviceAccess device("/dev/kvm");
-  return {"kvm", device.ok(), device.ok() ? "/dev/kvm" : device.lacks() + ": no microVMs",
-          !device.ok() && device.is_there() ? "join its group, or run as root" : ""};
-}
-
 }  // namespace
 
 Json to_json(const ProbeResult& result) {
@@ -243,8 +240,7 @@ std::vector<ProbeResult> probe_machine(const NodeSettings& settings) {
       probe_program("mmdebstrap", "mmdebstrap"),
       probe_program("skopeo", "skopeo"),
       probe_disk_space(settings),
-      probe_disk_speed(settings, cgroups),
-      probe_kvm()};
+      probe_disk_speed(settings, cgroups)};
   std::ranges::move(probe_kernel_limits(), std::back_inserter(results));
   results.push_back(probe_reserved_memory());
   std::ranges::move(probe_machine_settings(), std::back_inserter(results));
