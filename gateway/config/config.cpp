@@ -51,10 +51,15 @@ bool is_group(const std::string& path) {
   });
 }
 
+// Why there is no setting of this name.
+std::string about_unknown(const std::string& path) {
+  return is_group(path) ? "has settings below it: give these" : "is not a known setting";
+}
+
 void apply(Config& config, const std::string& path, const std::string& value,
            const std::string& origin, Problems& problems) {
   const Option* option = find_option(path);
-  if (!option) return problems.add(pointer(path), "is not a known setting (" + origin + ")");
+  if (!option) return problems.add(pointer(path), about_unknown(path) + " (" + origin + ")");
   if (const std::string wrong = option->set(config, value); !wrong.empty())
     problems.add(pointer(path), wrong + " (" + origin + ")");
 }
@@ -77,7 +82,9 @@ void apply_node(Config& config, const std::string& path, const YAML::Node& node,
   } else if (node.IsScalar()) {
     apply(config, path, node.as<std::string>(), file, problems);
   } else {
-    problems.add(pointer(path), "must be a single value (" + file + ")");
+    const bool is_setting = find_option(path) != nullptr;
+    problems.add(pointer(path),
+                 (is_setting ? "must be a single value" : about_unknown(path)) + " (" + file + ")");
   }
 }
 

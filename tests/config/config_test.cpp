@@ -107,6 +107,20 @@ TEST(Config, RefusesUnknownSettingsWithoutAValue) {
             std::set<std::string>());
 }
 
+TEST(Config, SaysThatAGroupHasSettingsBelowIt) {
+  const test::TempDirectory directory;
+  for (const char* text : {"limits: 5\n", "limits: [5]\n", "local: {egress: all}\n"}) {
+    try {
+      load_config(with_file(directory, text));
+      ADD_FAILURE() << text;
+    } catch (const Error& error) {
+      ASSERT_EQ(error.fields.size(), 1u) << text;
+      EXPECT_TRUE(error.fields[0].message.starts_with("has settings below it: give these"))
+          << text << error.fields[0].message;
+    }
+  }
+}
+
 // Nothing in the second one would count.
 TEST(Config, RefusesASecondDocument) {
   const test::TempDirectory directory;
