@@ -11,7 +11,8 @@ std::unique_ptr<Database> command_database(const Config& config) {
   } catch (const pqxx::failure& failure) {
     const std::string_view reason = failure.what();
     const std::string remedy = config.database.url.empty()
-                                   ? "start the server with 'sandgate serve', which runs it"
+                                   ? "start the server with 'sandgate serve', which runs it, or "
+                                     "set SANDGATE_DATABASE_URL if the server has it"
                                    : "check database.url";
     throw Error(ErrorCode::unavailable, "no connection to the database: " +
                                             std::string(reason.substr(0, reason.find('\n'))) +
