@@ -15,6 +15,7 @@ namespace {
 
 // Pauses between attempts to reach the database, which may still be starting beside us.
 constexpr std::chrono::milliseconds kFirstPause{50}, kLongestPause{1000};
+constexpr std::chrono::seconds kComplaintPause{30};
 
 sigset_t block_signals() {
   sigset_t set;
@@ -46,6 +47,20 @@ Gateway::Gateway(const Config& config)
             .metrics = [this](MetricText& out) { render(out); }}),
       listeners_(foundation_, registry_, sandboxes_, middleware_, api_) {}
 
+// Nobody else has the database of one gateway, and that need not wait after each boot.
+bool Gateway::claim_machine() {
+  if (foundation_.config.database.url.empty()) return true;
+  if (foundation_.wait(sandboxes_.machines.claim())) return true;
+  const auto now = std::chrono::steady_clock::now();
+  if (now < next_complaint_) return false;
+  next_complaint_ = now + kComplaintPause;
+  log::warn(
+      "another gateway gives signs under the name of this machine: if this home is a copy of its, "
+      "remove the file here and start again; otherwise wait",
+      {{"machine", foundation_.machine}, {"file", foundation_.config.machine_file()}});
+  return false;
+}
+
 // Prepares the database and loads what the parts need from it. False: it does not answer.
 bool Gateway::prepare_once() {
   Database& database = foundation_.database;
@@ -54,6 +69,7 @@ bool Gateway::prepare_once() {
     for (const std::string& name : foundation_.wait(migrate(database, shipped_migrations())))
       log::info("migrated", {{"step", name}});
     foundation_.wait(foundation_.claim_database());
+    if (!claim_machine()) return false;
     foundation_.wait(seed_prices(database));
     foundation_.wait(accounting_.prices.load());
     foundation_.wait(sandboxes_.installation->read(database));

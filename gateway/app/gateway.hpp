@@ -1,6 +1,8 @@
 #pragma once
 #include <signal.h>
 
+#include <chrono>
+
 #include "gateway/app/api.hpp"
 #include "gateway/app/listeners.hpp"
 
@@ -22,6 +24,7 @@ class Gateway {
  private:
   bool prepare();
   bool prepare_once();
+  bool claim_machine();
   void subscribe();
   void start_background_work();
   void start();
@@ -39,6 +42,7 @@ class Gateway {
   Middleware middleware_;  // authentication, admission, idempotency
   Api api_;  // everything that has a route
   Listeners listeners_;  // listening addresses and what precedes the API
+  std::chrono::steady_clock::time_point next_complaint_{};  // about this machine's name
 };
 
 }  // namespace sandgate

@@ -1,5 +1,7 @@
 #include "gateway/app/machine_name.hpp"
 
+#include <sys/stat.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -36,6 +38,15 @@ std::string machine_name(const std::string& path) {
     throw Error(ErrorCode::unavailable, "cannot write " + path);
   log::info("this machine has a name now", {{"machine", name}});
   return name;
+}
+
+std::string place_of(const std::string& directory) {
+  struct stat status {};
+  if (stat(directory.c_str(), &status) != 0)
+    throw Error(ErrorCode::unavailable, "cannot look at " + directory);
+  std::string boot;
+  std::ifstream("/proc/sys/kernel/random/boot_id") >> boot;
+  return boot + " " + std::to_string(status.st_dev) + " " + std::to_string(status.st_ino);
 }
 
 }  // namespace sandgate

@@ -13,4 +13,8 @@ std::optional<std::string> known_machine(const std::string& path);
 // be written.
 std::string machine_name(const std::string& path);
 
+// Tells a directory from its copies, on this machine or on a clone of it, until the next boot.
+// Throws Error(unavailable) if it is not there.
+std::string place_of(const std::string& directory);
+
 }  // namespace sandgate

@@ -1,6 +1,7 @@
 #include "gateway/app/sandboxes.hpp"
 
 #include "gateway/app/background.hpp"
+#include "gateway/app/machine_name.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/sandboxes/rows/snapshot_rows.hpp"
 #include "gateway/sandboxes/upkeep/history.hpp"
@@ -48,7 +49,8 @@ Sandboxes::Sandboxes(Foundation& below, Accounting& money, Backends& backends)
                          .activity = activity}),
       reconciler(lifecycle, {}),
       earlier_ends(reconciler, {.has_machine = below.config.local.enabled}),
-      machines(lifecycle, {.own = below.config.local.enabled ? below.machine : ""}),
+      machines(lifecycle, {.own = below.config.local.enabled ? below.machine : "",
+                           .place = place_of(below.config.home)}),
       secret_reconciler(below.database, backends.deployments, below.cipher),
       pausing(lifecycle),
       access(lifecycle, activity),

@@ -9,7 +9,7 @@ namespace {
 constexpr std::chrono::seconds kTryAgain{1};
 
 Task<http::Response> not_yet(const http::Request& request) {
-  Error error(ErrorCode::unavailable, "the gateway is starting: its database did not answer yet");
+  Error error(ErrorCode::unavailable, "the gateway is starting; its log says what it waits for");
   error.retry_after = kTryAgain;
   co_return http::problem(error, request.id);
 }

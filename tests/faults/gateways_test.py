@@ -3,7 +3,11 @@
 they share. Run as root; takes names of single tests."""
 import contextlib
 import os
+import re
+import shutil
+import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -40,6 +44,28 @@ def test_gateways_of_one_database_keep_their_own_sandboxes():
         assert client.call("DELETE", f"/v1/sandboxes/{mine}").status == 202
         wait_until(lambda: client.ok("GET", f"/v1/sandboxes/{mine}")["state"] == "stopped", 60, "it ended")
         wait_until(lambda: not os.path.exists(f"{second.home}/run/sandboxes/{mine}"), 10, "nothing is left of it")
+
+
+def test_a_copy_of_a_home_waits_for_its_original():
+    with two_gateways() as (_, second, __, client):
+        box = client.ok("POST", "/v1/sandboxes", {"profile": "test"})["id"]
+        copy = Server(settings={"database.url": second.settings["database.url"]}, environment=second.environment)
+        try:
+            shutil.copytree(second.home + "/gateway", copy.home + "/gateway")
+            subprocess.run(["chown", "-R", "sandgate", copy.home + "/gateway"], check=True)
+            thread = threading.Thread(target=copy.start, args=(200,))
+            thread.start()
+            wait_until(lambda: "under the name of this machine" in copy.log(), 30, "it says what it waits for")
+            # Long enough for each to ask its node for all it has.
+            time.sleep(35)
+            assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
+            port = int(re.search(r" listening .* port=(\d+)", copy.log()).group(1))
+            assert Client(copy.host, port).call("GET", "/readyz").status == 503
+            second.stop()
+            thread.join()
+            assert Client(copy.host, copy.port).call("GET", "/readyz").status == 200, copy.log()[-2000:]
+        finally:
+            copy.close()
 
 
 def test_no_tenant_takes_the_name_of_machines_where_a_gateway_has_none():

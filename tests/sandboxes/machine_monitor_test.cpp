@@ -55,6 +55,26 @@ TEST(MachineMonitor, SandboxesOfOneThatIsSilentAreLostSinceItWasLastSeen) {
   EXPECT_EQ(run(world.machines.step()), 0u);
 }
 
+TEST(MachineMonitor, OfTwoUnderOneNameTheSecondWaits) {
+  MachineWorld world({.own = "here", .place = "first"});
+  MachineMonitor copy(world.replica.lifecycle, {.own = "here", .place = "second"});
+  EXPECT_TRUE(run(world.machines.claim()));
+  EXPECT_TRUE(run(world.machines.claim())) << "it starts again";
+  EXPECT_FALSE(run(copy.claim()));
+  const auto seen = [&](const std::string& seconds_ago, const std::string& place) {
+    world.sql("UPDATE machine SET seen_at = now() - interval '" + seconds_ago +
+              " seconds', place = " + place + " WHERE name = 'here' RETURNING 1");
+  };
+  seen("40", "'first'");
+  EXPECT_FALSE(run(copy.claim())) << "it may just have been late";
+  run(world.machines.step());
+  seen("50", "'first'");
+  EXPECT_TRUE(run(copy.claim())) << "nobody gives signs any more";
+  EXPECT_FALSE(run(world.machines.claim()));
+  seen("1", "NULL");
+  EXPECT_TRUE(run(copy.claim())) << "the release before does not say where it is";
+}
+
 TEST(MachineMonitor, AnEndThatWasAskedForIsNoLoss) {
   MachineWorld world;
   const SandboxId id = world.create().id;

@@ -6,13 +6,31 @@
 
 namespace sandgate {
 
+// Without a sign for 45 seconds, three of which are due in that time, the other one is gone.
+Task<bool> MachineMonitor::claim() {
+  if (options_.own.empty()) co_return true;
+  auto work = [own = options_.own, place = options_.place](pqxx::work& tx) {
+    return !run_prepared(tx,
+                         "INSERT INTO machine AS m (name, seen_at, place) VALUES ($1, now(), $2)"
+                         " ON CONFLICT (name) DO UPDATE"
+                         " SET seen_at = excluded.seen_at, place = excluded.place"
+                         " WHERE coalesce(m.place, $2) = $2"
+                         " OR m.seen_at < now() - interval '45 seconds' RETURNING 1",
+                         own, place)
+                .empty();
+  };
+  auto working = parts_.database.run(std::move(work));
+  co_return co_await std::move(working);
+}
+
 Task<std::vector<MachineMonitor::Heartbeat>> MachineMonitor::exchange_heartbeats() {
-  auto work = [own = options_.own](pqxx::work& tx) {
+  auto work = [own = options_.own, place = options_.place](pqxx::work& tx) {
     if (!own.empty())
       run_prepared(tx,
-                   "INSERT INTO machine (name, seen_at) VALUES ($1, now())"
-                   " ON CONFLICT (name) DO UPDATE SET seen_at = excluded.seen_at",
-                   own);
+                   "INSERT INTO machine (name, seen_at, place) VALUES ($1, now(), $2)"
+                   " ON CONFLICT (name) DO UPDATE"
+                   " SET seen_at = excluded.seen_at, place = excluded.place",
+                   own, place);
     std::vector<Heartbeat> others;
     for (const auto& row :
          run_prepared(tx,

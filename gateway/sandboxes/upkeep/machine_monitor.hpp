@@ -15,6 +15,7 @@ class MachineMonitor {
  public:
   struct Options {
     std::string own;  // empty: this gateway runs no sandboxes itself
+    std::string place;  // of its home: the same after a restart, another one for a copy of the home
     std::chrono::milliseconds silence{600'000};
     // A gateway that did not look for longer, as in an outage of the database, cannot tell silence
     // from that outage, and waits anew.
@@ -22,6 +23,10 @@ class MachineMonitor {
   };
   MachineMonitor(Lifecycle& lifecycle, Options options)
       : parts_(lifecycle.parts()), options_(std::move(options)) {}
+
+  // False while a gateway at another place gives signs under the name of this machine. Each would
+  // find the sandboxes of the other lost, so this one must not begin.
+  Task<bool> claim();
 
   // To be repeated every few seconds, one call at a time. Returns how many sandboxes it ended.
   Task<size_t> step();
