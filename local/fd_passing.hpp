@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 // Descriptors that accompany bytes over a unix socket (SCM_RIGHTS).
 namespace sandgate {

@@ -96,7 +96,7 @@ Task<std::unique_ptr<FileWatch>> LocalProvider::watch(std::string id, std::strin
 Task<PortConnection> LocalProvider::dial(std::string id, uint16_t port) {
   PortConnection connection;
   const AgentClient client = agent(id);
-  StreamSocket socket = co_await client.dial(port);
+  Fd socket = co_await client.dial(port);
   connection.socket = std::move(socket);
   co_return connection;
 }

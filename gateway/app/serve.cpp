@@ -11,6 +11,7 @@
 #include "gateway/app/master_key.hpp"
 #include "gateway/app/start_checks.hpp"
 #include "gateway/config/reload.hpp"
+#include "gateway/core/fd.hpp"
 #include "gateway/core/file_lock.hpp"
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
@@ -48,11 +49,11 @@ void ensure_master_key(const Config& config, const SystemAccount& owner) {
   const std::string fresh = path + ".new", text = random_hex(32) + "\n";
   // May be left over from a crash, or be a link placed by another account.
   unlink(fresh.c_str());
-  const int file = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400);
+  Fd file(open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0400));
   const bool written =
-      file >= 0 && write(file, text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
-      (geteuid() != 0 || fchown(file, owner.uid, owner.gid) == 0) && fsync(file) == 0 &&
-      close(file) == 0 && rename(fresh.c_str(), path.c_str()) == 0 &&
+      file && write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
+      (geteuid() != 0 || fchown(file.get(), owner.uid, owner.gid) == 0) && fsync(file.get()) == 0 &&
+      close(file.release()) == 0 && rename(fresh.c_str(), path.c_str()) == 0 &&
       sync_directory(std::filesystem::path(path).parent_path());
   if (!written) throw Error(ErrorCode::unavailable, "cannot write " + path);
 }

@@ -12,6 +12,7 @@
 #include <archive_entry.h>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/fd.hpp"
 #include "gateway/core/files.hpp"
 
 namespace sandgate::cli {
@@ -55,13 +56,11 @@ la_ssize_t write_to_sink(archive* writer, void* data, const void* bytes, size_t 
 
 // Throws also if the file shrinks meanwhile: libarchive would fill the rest with zeros.
 void pack_bytes(const fs::path& path, la_int64_t size, archive* writer) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) throw Error(ErrorCode::internal, cannot_read(path.string()));
-  const std::unique_ptr<const int, void (*)(const int*)> closer(&fd,
-                                                                [](const int* f) { ::close(*f); });
+  const Fd file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (!file) throw Error(ErrorCode::internal, cannot_read(path.string()));
   std::array<char, kBlockBytes> block;
   for (la_int64_t left = size; left > 0;) {
-    const ssize_t got = ::read(fd, block.data(), block.size());
+    const ssize_t got = ::read(file.get(), block.data(), block.size());
     if (got < 0) throw Error(ErrorCode::internal, cannot_read(path.string()));
     if (got == 0)
       throw Error(ErrorCode::internal, path.string() + " became shorter while it was read");

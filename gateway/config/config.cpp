@@ -12,6 +12,7 @@
 
 #include "gateway/config/options.hpp"
 #include "gateway/core/conninfo.hpp"
+#include "gateway/core/fd.hpp"
 #include "gateway/core/files.hpp"
 #include "gateway/core/log.hpp"
 
@@ -90,14 +91,10 @@ void apply_node(Config& config, const std::string& path, const YAML::Node& node,
 
 // Of a regular file; empty for others, which may keep the reader waiting for a writer.
 std::optional<std::string> read_at_once(const std::string& file) {
-  const int held = open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
-  if (held < 0) return std::nullopt;
+  const Fd held(open(file.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC));
   struct stat status {};
-  std::optional<std::string> text;
-  if (fstat(held, &status) == 0 && S_ISREG(status.st_mode))
-    text = read_text_file("/proc/self/fd/" + std::to_string(held));
-  close(held);
-  return text;
+  if (!held || fstat(held.get(), &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
+  return read_text_file(fd_path(held));
 }
 
 void apply_file(Config& config, const std::string& file, bool again, Problems& problems) {

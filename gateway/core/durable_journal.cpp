@@ -156,8 +156,8 @@ DurableJournal::DurableJournal(Options options)
     sync_directory(std::filesystem::path(options_.path).parent_path());
     return;
   }
-  file_ = open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-  if (file_ < 0) throw disk_failed(options_.path);
+  file_.reset(open(options_.path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  if (!file_) throw disk_failed(options_.path);
   if (found.whole < found.size) {
     log::warn("a record that a crash tore is cut off",
               {{"path", options_.path}, {"bytes", found.size - found.whole}});
@@ -183,36 +183,28 @@ void DurableJournal::back_up_damaged(const Contents& found) const {
               {"copy", failure ? "none: " + failure.message() : copy}});
 }
 
-DurableJournal::~DurableJournal() {
-  writer_->join();
-  if (file_ >= 0) close(file_);
-}
+DurableJournal::~DurableJournal() { writer_->join(); }
 
 void DurableJournal::cut_to(size_t size) const {
-  if (ftruncate(file_, static_cast<off_t>(size)) != 0 || fdatasync(file_) != 0)
+  if (ftruncate(file_.get(), static_cast<off_t>(size)) != 0 || fdatasync(file_.get()) != 0)
     throw disk_failed(options_.path);
 }
 
 // Writes a new file next to the old one and renames it, so that no crash leaves half a header.
 DurableJournal::NewFile DurableJournal::create_file() const {
   NewFile created{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
-  created.file =
-      open(created.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600);
-  const bool good = created.file >= 0 &&
-                    write_all(created.file, std::string(kMagic) + created.id) &&
-                    fsync(created.file) == 0;
-  if (good) return created;
-  if (created.file >= 0) close(created.file);
-  throw disk_failed(options_.path);
+  created.file.reset(
+      open(created.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
+  const bool good = created.file &&
+                    write_all(created.file.get(), std::string(kMagic) + created.id) &&
+                    fsync(created.file.get()) == 0;
+  if (!good) throw disk_failed(options_.path);
+  return created;
 }
 
 void DurableJournal::switch_to(NewFile created) {
-  if (rename(created.path.c_str(), options_.path.c_str()) != 0) {
-    close(created.file);
-    throw disk_failed(options_.path);
-  }
-  if (file_ >= 0) close(file_);
-  file_ = created.file;
+  if (rename(created.path.c_str(), options_.path.c_str()) != 0) throw disk_failed(options_.path);
+  file_ = std::move(created.file);
   id_ = std::move(created.id);
   size_ = written_ = kFileHeader;
   next_ = 1;
@@ -274,7 +266,7 @@ void DurableJournal::write_waiting() {
 }
 
 bool DurableJournal::append_to_file(const std::string& bytes) {
-  if (cut_torn_bytes() && write_all(file_, bytes) && fdatasync(file_) == 0) return true;
+  if (cut_torn_bytes() && write_all(file_.get(), bytes) && fdatasync(file_.get()) == 0) return true;
   failure_ = errno;
   torn_ = true;
   cut_torn_bytes();
@@ -283,7 +275,9 @@ bool DurableJournal::append_to_file(const std::string& bytes) {
 
 // Opening the file would cut off records behind torn bytes, so these must go first.
 bool DurableJournal::cut_torn_bytes() {
-  if (torn_) torn_ = ftruncate(file_, static_cast<off_t>(written_)) != 0 || fdatasync(file_) != 0;
+  if (torn_)
+    torn_ =
+        ftruncate(file_.get(), static_cast<off_t>(written_)) != 0 || fdatasync(file_.get()) != 0;
   return !torn_;
 }
 
@@ -322,10 +316,7 @@ void DurableJournal::trim_now(uint64_t through) {
   NewFile created = create_file();
   {
     const std::lock_guard lock(mutex_);
-    if (!is_done()) {  // a record was appended meanwhile
-      close(created.file);
-      return;
-    }
+    if (!is_done()) return;  // a record was appended meanwhile
     switch_to(std::move(created));
   }
   sync_directory(std::filesystem::path(options_.path).parent_path());

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 
@@ -61,7 +62,7 @@ class DurableJournal {
   // A new empty file with its own id, already on disk.
   struct NewFile {
     std::string path, id;
-    int file = -1;
+    Fd file;
   };
 
   void switch_to(NewFile created);  // replaces the current file; needs the lock
@@ -79,7 +80,7 @@ class DurableJournal {
   const Options options_;
   size_t damaged_ = 0;
   mutable std::mutex mutex_;
-  int file_ = -1;
+  Fd file_;
   std::string id_;
   std::deque<Record> records_;  // on disk, or queued for writing at the end
   size_t size_ = 0;  // of the file plus queued records

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cstring>
 #include <thread>
@@ -21,10 +20,9 @@ Error lock_failed(const std::string& path, int reason) {
 }  // namespace
 
 std::optional<FileLock> FileLock::take(const std::string& path) {
-  const int file = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-  if (file < 0) throw lock_failed(path, errno);
-  FileLock lock(file);
-  if (flock(file, LOCK_EX | LOCK_NB) == 0) return lock;
+  Fd file(open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file) throw lock_failed(path, errno);
+  if (flock(file.get(), LOCK_EX | LOCK_NB) == 0) return FileLock(std::move(file));
   if (errno != EWOULDBLOCK) throw lock_failed(path, errno);
   return std::nullopt;
 }
@@ -37,10 +35,6 @@ FileLock FileLock::wait(const std::string& path, std::chrono::milliseconds limit
       throw Error(ErrorCode::unavailable, "another process holds " + path);
     std::this_thread::sleep_for(kLockPause);
   }
-}
-
-FileLock::~FileLock() {
-  if (file_ >= 0) close(file_);
 }
 
 }  // namespace sandgate

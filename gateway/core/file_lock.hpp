@@ -2,7 +2,8 @@
 #include <chrono>
 #include <optional>
 #include <string>
-#include <utility>
+
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 
@@ -15,14 +16,10 @@ class FileLock {
   // Blocks the thread until nobody else holds it; throws Error(unavailable) after `limit`.
   static FileLock wait(const std::string& path, std::chrono::milliseconds limit);
 
-  FileLock(FileLock&& other) noexcept : file_(std::exchange(other.file_, -1)) {}
-  FileLock& operator=(FileLock&&) = delete;
-  ~FileLock();
-
  private:
-  explicit FileLock(int file) : file_(file) {}
+  explicit FileLock(Fd file) : file_(std::move(file)) {}
 
-  int file_;
+  Fd file_;
 };
 
 }  // namespace sandgate

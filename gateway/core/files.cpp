@@ -10,26 +10,15 @@
 #include <fstream>
 #include <sstream>
 
+#include "gateway/core/fd.hpp"
+
 namespace sandgate {
 namespace {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  int get() const { return number_; }
-
- private:
-  const int number_;
-};
-
 bool write_draft(const std::string& draft, const std::string& text, mode_t mode,
                  Durability durability) {
-  const Descriptor file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
-  if (file.get() < 0) return false;
+  const Fd file(open(draft.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, mode));
+  if (!file) return false;
   errno = ENOSPC;  // what a short write means
   return write(file.get(), text.data(), text.size()) == static_cast<ssize_t>(text.size()) &&
          (durability == Durability::until_reboot || fsync(file.get()) == 0);
@@ -62,8 +51,8 @@ bool replace_file(const std::string& path, const std::string& text, mode_t mode,
 }
 
 bool sync_directory(const std::string& path) {
-  const Descriptor directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  return directory.get() >= 0 && fsync(directory.get()) == 0;
+  const Fd directory(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  return directory && fsync(directory.get()) == 0;
 }
 
 }  // namespace sandgate

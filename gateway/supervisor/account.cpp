@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 namespace {
@@ -54,13 +55,12 @@ void ensure_directory(const std::string& path, const SystemAccount& owner, mode_
   const bool refused = link == Link::refuse && std::filesystem::is_symlink(path, failure);
   if (!refused) std::filesystem::create_directories(path, failure);
   const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC | (link == Link::refuse ? O_NOFOLLOW : 0);
-  const int directory = open(path.c_str(), flags);
+  const Fd directory(open(path.c_str(), flags));
   // Changes go through the descriptor, so that the checked directory is the one changed.
-  const bool ok = directory >= 0 && set_mode(directory, path, mode) &&
-                  (geteuid() != 0 || fchown(directory, owner.uid, owner.gid) == 0);
-  const int reason = errno;
-  if (directory >= 0) close(directory);
+  const bool ok = directory && set_mode(directory.get(), path, mode) &&
+                  (geteuid() != 0 || fchown(directory.get(), owner.uid, owner.gid) == 0);
   if (ok) return;
+  const int reason = errno;
   throw Error(ErrorCode::unavailable,
               "cannot prepare " + path + ": " +
                   (refused   ? "it is a symbolic link, which is not followed here"

@@ -10,16 +10,17 @@
 #include <algorithm>
 
 #include "gateway/core/error.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 namespace {
 
-int signal_descriptor() {
+Fd signal_descriptor() {
   sigset_t set;
   sigemptyset(&set);
   for (const int number : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&set, number);
   sigprocmask(SIG_BLOCK, &set, nullptr);
-  return signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+  return Fd(signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK));
 }
 
 }  // namespace
@@ -52,16 +53,17 @@ std::chrono::milliseconds ProcessSupervisor::idle_time() const {
 
 int ProcessSupervisor::run() {
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  const int signals = signal_descriptor();
+  const Fd signals = signal_descriptor();
   bool told = false;
   std::optional<std::string> reason;
   while (!told && !reason) {
     reason = start_due();
     if (reason) break;
-    pollfd waiting{signals, POLLIN, 0};
+    pollfd waiting{signals.get(), POLLIN, 0};
     poll(&waiting, 1, static_cast<int>(idle_time().count()));
     signalfd_siginfo info;
-    while (!told && read(signals, &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
+    while (!told &&
+           read(signals.get(), &info, sizeof(info)) == static_cast<ssize_t>(sizeof(info))) {
       if (info.ssi_signo == SIGTERM || info.ssi_signo == SIGINT) told = true;
       if (info.ssi_signo == SIGHUP) reload();
     }
@@ -70,7 +72,6 @@ int ProcessSupervisor::run() {
     reason = reap();
   }
   for (auto child = children_.rbegin(); child != children_.rend(); ++child) child->stop();
-  close(signals);
   // Thrown last, so that the reason is the last line of output.
   if (reason) throw Error(ErrorCode::unavailable, *reason);
   return 0;

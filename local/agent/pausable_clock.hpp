@@ -1,7 +1,7 @@
 #pragma once
 #include <chrono>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate::agent {
 

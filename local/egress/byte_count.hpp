@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate::egress {
 

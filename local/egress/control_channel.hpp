@@ -2,8 +2,8 @@
 #include <optional>
 #include <vector>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "local/fd.hpp"
 
 // The protocol between the node and its egress process, over a seqpacket socket pair. Each packet
 // is a JSON object with up to kMaxPassed descriptors. The node sends {seq, verb, id, …}, or

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "gateway/core/fair_semaphore.hpp"
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/tenant_log_limiter.hpp"
 #include "gateway/core/time.hpp"
@@ -20,7 +21,6 @@
 #include "local/egress/secret_header.hpp"
 #include "local/egress/stream.hpp"
 #include "local/egress/synthetic_names.hpp"
-#include "local/fd.hpp"
 
 namespace sandgate::egress {
 

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "gateway/core/error.hpp"
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/image/directories.hpp"
 #include "local/image/tar_input.hpp"
 

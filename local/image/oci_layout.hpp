@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "local/fd.hpp"
 
 namespace sandgate {
 

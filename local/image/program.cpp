@@ -11,7 +11,7 @@
 #include <climits>
 
 #include "gateway/core/error.hpp"
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 extern char** environ;
 

@@ -17,7 +17,7 @@
 #include <new>
 
 #include "gateway/core/error.hpp"
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/namespaces/user_ns.hpp"
 

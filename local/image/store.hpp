@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "gateway/core/time.hpp"
-#include "local/fd.hpp"
 #include "local/image/config.hpp"
 
 namespace sandgate {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/disk_speed.hpp"
 #include "providers/sandbox.hpp"
 

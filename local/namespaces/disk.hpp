@@ -6,7 +6,7 @@
 #include <mutex>
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/recycled_files.hpp"
 
 namespace sandgate {

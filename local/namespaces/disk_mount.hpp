@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 // The functions throw StepError.
 namespace sandgate {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/launch_spec.hpp"
 #include "local/namespaces/zygote.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 // Mounting by descriptor, so that no path in a tenant's file tree is resolved twice or through a
 // symlink. All functions throw StepError.

@@ -1,5 +1,5 @@
 #pragma once
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

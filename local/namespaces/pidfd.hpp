@@ -3,7 +3,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 // Process descriptors. Not <sys/pidfd.h>: in glibc 2.36 it lacks extern "C".
 namespace sandgate {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

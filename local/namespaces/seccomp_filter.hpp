@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

@@ -65,7 +65,7 @@ Task<PortConnection> SandgateProvider::dial(std::string id, uint16_t port) {
   if (host.tls) connection.tls_host = host.host;
   auto connecting = connect_upstream(host.host, host.port, api_.target().allow_private);
   asio::ip::tcp::socket socket = co_await std::move(connecting);
-  connection.socket = StreamSocket(socket.release());
+  connection.socket = Fd(socket.release());
   co_return connection;
 }
 

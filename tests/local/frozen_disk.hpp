@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/supervisor/journal.hpp"
 
 namespace sandgate::test {

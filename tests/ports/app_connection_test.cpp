@@ -18,8 +18,8 @@ struct Ends {
   Ends() {
     int ends[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("no sockets");
-    made.socket = StreamSocket(ends[0]);
-    program = StreamSocket(ends[1]);
+    made.socket = Fd(ends[0]);
+    program = Fd(ends[1]);
     if (::write(program.get(), "more", 4) != 4) throw std::runtime_error("nothing written");
   }
   // The gateway's end, given up while nothing waits.
@@ -30,7 +30,7 @@ struct Ends {
   }
 
   PortConnection made;
-  StreamSocket program;
+  Fd program;
 };
 
 Task<void> read_from(Ends& sockets) {

@@ -19,7 +19,7 @@ class Idle {
       int ends[2] = {-1, -1};
       if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("no sockets");
       PortConnection made;
-      made.socket = StreamSocket(ends[0]);
+      made.socket = Fd(ends[0]);
       programs_.emplace_back(ends[1]);
       pool_.put(std::make_unique<AppConnection>(loop_.get_executor(), key, std::move(made)));
     }
@@ -36,7 +36,7 @@ class Idle {
  private:
   AppPool& pool_;
   asio::io_context loop_;
-  std::vector<StreamSocket> programs_;
+  std::vector<Fd> programs_;
 };
 
 // Each is a descriptor of the gateway's, and a sandbox may have many ports.

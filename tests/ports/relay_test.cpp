@@ -26,8 +26,8 @@ class CurtProgram : public Provider {
     int ends[2] = {-1, -1};
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, ends) != 0) throw std::runtime_error("no sockets");
     PortConnection made;
-    made.socket = StreamSocket(ends[0]);
-    program_ = StreamSocket(ends[1]);
+    made.socket = Fd(ends[0]);
+    program_ = Fd(ends[1]);
     const auto size = static_cast<ssize_t>(says_.size());
     if (::write(program_.get(), says_.data(), says_.size()) != size)
       throw std::runtime_error("nothing written");
@@ -36,7 +36,7 @@ class CurtProgram : public Provider {
 
  private:
   const std::string says_;
-  StreamSocket program_;
+  Fd program_;
 };
 
 class UnusedAccess : public SandboxAccess {

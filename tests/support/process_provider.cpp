@@ -265,7 +265,7 @@ Task<PortConnection> ProcessProvider::dial(std::string id, uint16_t port) {
       co_await socket.async_connect(address, asio::as_tuple(asio::use_awaitable));
   if (failure) throw Error(ErrorCode::unavailable, "nothing listens on this port");
   PortConnection connection;
-  connection.socket = StreamSocket(socket.release());
+  connection.socket = Fd(socket.release());
   co_return connection;
 }
 

@@ -12,6 +12,7 @@
 #include "gateway/cli/terminal/progress.hpp"
 #include "gateway/cli/tree.hpp"
 #include "gateway/cli/upload_source.hpp"
+#include "gateway/core/fd.hpp"
 #include "gateway/core/ids.hpp"
 
 namespace sandgate::cli {
@@ -97,9 +98,8 @@ std::optional<fs::perms> permissions_from(const Reply& reply) {
 std::ofstream create_private(const fs::path& path) {
   std::error_code nothing_there;
   fs::remove(path, nothing_there);
-  const int created = ::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
-  if (created < 0) throw fs::filesystem_error("create", path, {errno, std::generic_category()});
-  ::close(created);
+  const Fd created(::open(path.c_str(), O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600));
+  if (!created) throw fs::filesystem_error("create", path, {errno, std::generic_category()});
   return std::ofstream(path, std::ios::binary);
 }
 

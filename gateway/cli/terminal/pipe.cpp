@@ -15,32 +15,28 @@ Pipe::Pipe(Direction direction, std::function<void(int fd)> work) {
   std::signal(SIGPIPE, SIG_IGN);
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw Error(ErrorCode::internal, "cannot make a pipe");
-  const bool from = direction == Direction::from_thread;
-  fd_ = from ? ends[0] : ends[1];
-  const int other = from ? ends[1] : ends[0];
-  thread_ = std::thread([this, other, work = std::move(work)] {
-    try {
-      work(other);
-    } catch (...) {
-      failure_ = std::current_exception();
-    }
-    ::close(other);
-  });
+  Fd output(ends[0]), input(ends[1]);
+  if (direction == Direction::to_thread) std::swap(output, input);
+  end_ = std::move(output);
+  thread_ = std::thread(
+      [this, work = std::move(work)](const Fd end) {
+        try {
+          work(end.get());
+        } catch (...) {
+          failure_ = std::current_exception();
+        }
+      },
+      std::move(input));
 }
 
 Pipe::~Pipe() {
-  close_end();
+  end_.reset();
   if (thread_.joinable()) thread_.join();
-}
-
-void Pipe::close_end() {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = -1;
 }
 
 size_t Pipe::read(char* into, size_t size) {
   for (;;) {
-    const ssize_t got = ::read(fd_, into, size);
+    const ssize_t got = ::read(end_.get(), into, size);
     if (got > 0) return static_cast<size_t>(got);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) throw Error(ErrorCode::internal, "cannot read from a pipe");
@@ -51,7 +47,7 @@ size_t Pipe::read(char* into, size_t size) {
 
 void Pipe::write(std::string_view bytes) {
   while (!bytes.empty()) {
-    const ssize_t put = ::write(fd_, bytes.data(), bytes.size());
+    const ssize_t put = ::write(end_.get(), bytes.data(), bytes.size());
     if (put < 0 && errno == EINTR) continue;
     if (put < 0) {
       finish();
@@ -62,7 +58,7 @@ void Pipe::write(std::string_view bytes) {
 }
 
 void Pipe::finish() {
-  close_end();
+  end_.reset();
   if (thread_.joinable()) thread_.join();
   if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
 }

@@ -4,6 +4,8 @@
 #include <string_view>
 #include <thread>
 
+#include "gateway/core/fd.hpp"
+
 namespace sandgate::cli {
 
 // A pipe with a thread at its other end. Connects libarchive, which needs a file descriptor, with a
@@ -25,9 +27,7 @@ class Pipe {
   void finish();
 
  private:
-  void close_end();
-
-  int fd_ = -1;
+  Fd end_;
   std::exception_ptr failure_;
   std::thread thread_;
 };

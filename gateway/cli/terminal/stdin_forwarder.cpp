@@ -33,9 +33,8 @@ StdinForwarder::StdinForwarder(const Client& client)
 StdinForwarder::~StdinForwarder() {
   stopping_ = true;
   const uint64_t one = 1;
-  (void)!::write(wake_, &one, sizeof one);
+  (void)!::write(wake_.get(), &one, sizeof one);
   if (thread_.joinable()) thread_.join();
-  ::close(wake_);
 }
 
 void StdinForwarder::start(std::string path) {
@@ -85,7 +84,7 @@ void StdinForwarder::send(const std::string& path, const std::string& piece) con
       return;
     } catch (const Error& error) {
       if (!may_repeat(error)) throw;
-      pollfd woken{wake_, POLLIN, 0};
+      pollfd woken{wake_.get(), POLLIN, 0};
       ::poll(&woken, 1, wait_of(error));
     }
     check_goes_on();
@@ -93,7 +92,7 @@ void StdinForwarder::send(const std::string& path, const std::string& piece) con
 }
 
 bool StdinForwarder::wait(int milliseconds) const {
-  pollfd seen[] = {{STDIN_FILENO, POLLIN, 0}, {wake_, POLLIN, 0}};
+  pollfd seen[] = {{STDIN_FILENO, POLLIN, 0}, {wake_.get(), POLLIN, 0}};
   while (::poll(seen, 2, milliseconds) < 0)
     if (errno != EINTR) return true;  // reading says why
   return seen[0].revents != 0 && seen[1].revents == 0;

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "gateway/cli/client.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate::cli {
 
@@ -35,7 +36,7 @@ class StdinForwarder {
   void check_goes_on() const;
 
   const Client& client_;
-  int wake_ = -1;
+  const Fd wake_;
   bool ended_ = false;
   std::atomic<bool> stopping_{false}, failed_{false};
   std::exception_ptr failure_;  // to be read once failed_ is set

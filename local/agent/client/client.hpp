@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "gateway/core/async.hpp"
+#include "gateway/core/fd.hpp"
 #include "providers/provider.hpp"
 
 namespace sandgate {
@@ -54,7 +55,7 @@ class AgentClient {
   Task<std::unique_ptr<FileWatch>> watch(std::string path, bool recursive) const;
   // Returns a socket of the sandbox's network namespace, connected to the port on its loopback
   // (IPv4, else IPv6). Throws Error(unavailable) when nothing listens there.
-  Task<StreamSocket> dial(uint16_t port) const;
+  Task<Fd> dial(uint16_t port) const;
   Task<std::unique_ptr<ByteSource>> read_archive(std::string path) const;
   Task<void> write_archive(std::string path, ByteSource& tar) const;
 

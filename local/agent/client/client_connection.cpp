@@ -83,10 +83,10 @@ std::string request_text(const std::string& operation, Json& request) {
 }
 
 // Receives bytes with at most one descriptor. Returns -1 when nothing is pending, 0 on failure.
-ssize_t receive_beside(int socket, std::span<char> into, StreamSocket& beside) {
+ssize_t receive_beside(int socket, std::span<char> into, Fd& beside) {
   FdMessage received = receive_with_fds(socket, into, MSG_DONTWAIT);
   if (received.size < 0) return errno == EAGAIN ? -1 : 0;
-  if (Fd first = received.first_fd()) beside = StreamSocket(first.release());
+  if (Fd first = received.first_fd()) beside = std::move(first);
   return received.size;
 }
 
@@ -156,12 +156,12 @@ Task<Json> ClientConnection::receive_tree_reply(std::chrono::seconds silence) {
   throw Error(ErrorCode::timeout, "the work on the files takes too long");
 }
 
-Task<StreamSocket> ClientConnection::receive_descriptor() {
-  StreamSocket beside;
+Task<Fd> ClientConnection::receive_descriptor() {
+  Fd beside;
   for (;;) {
     const auto frame = checked([&] { return parser_.next(); });
     if (frame && frame->type == FrameType::error) throw error_of(frame->payload);
-    if (frame && (frame->type != FrameType::reply || beside.get() < 0)) throw broken();
+    if (frame && (frame->type != FrameType::reply || !beside)) throw broken();
     if (frame) co_return beside;
     const auto [failure] =
         co_await socket_.async_wait(asio::local::stream_protocol::socket::wait_read, kAsTuple);

@@ -36,7 +36,7 @@ class ClientConnection {
   // there is no sign that it goes on, and kTreeTimeout.
   Task<Json> receive_tree_reply(std::chrono::seconds silence = kWorkTimeout);
   // Returns the descriptor attached to a reply, of any kind: the caller checks it. No timeout.
-  Task<StreamSocket> receive_descriptor();
+  Task<Fd> receive_descriptor();
   // Returns all items of a list, each converted from JSON by `made`. Throws Error: unavailable
   // beyond `max` items, too_large beyond kMaxList bytes.
   template <class T>

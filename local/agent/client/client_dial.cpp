@@ -27,7 +27,7 @@ bool is_tcp(int socket) {
 }
 
 // Returns whether the socket is connected. Waits only while the connection is in progress.
-Task<bool> is_connected(const StreamSocket& socket) {
+Task<bool> is_connected(const Fd& socket) {
   using Watched = asio::posix::stream_descriptor;
   pollfd asked{socket.get(), POLLOUT, 0};
   if (::poll(&asked, 1, 0) == 0) {
@@ -39,11 +39,11 @@ Task<bool> is_connected(const StreamSocket& socket) {
   co_return option(socket.get(), SO_ERROR) == 0;
 }
 
-Task<StreamSocket> ask_socket(std::string path, uint16_t port, bool ipv6) {
+Task<Fd> ask_socket(std::string path, uint16_t port, bool ipv6) {
   Json request{{"port", port}, {"ipv6", ipv6}};
   const auto connection =
       co_await ClientConnection::open(std::move(path), "dial", std::move(request));
-  StreamSocket socket = co_await connection->receive_descriptor();
+  Fd socket = co_await connection->receive_descriptor();
   if (!is_tcp(socket.get())) throw agent::malformed_answer();
   const bool connected = co_await is_connected(socket);
   if (!connected) throw Error(ErrorCode::unavailable, "nothing listens on this port");
@@ -51,9 +51,9 @@ Task<StreamSocket> ask_socket(std::string path, uint16_t port, bool ipv6) {
 }
 
 // A program that listens on "localhost" may be bound to 127.0.0.1 or to ::1.
-Task<StreamSocket> dial_either(std::string path, uint16_t port) {
+Task<Fd> dial_either(std::string path, uint16_t port) {
   auto first = co_await attempt(ask_socket(path, port, /*ipv6=*/false));
-  if (auto* socket = std::get_if<StreamSocket>(&first)) co_return std::move(*socket);
+  if (auto* socket = std::get_if<Fd>(&first)) co_return std::move(*socket);
   const Error failure = std::get<Error>(first);
   if (failure.code != ErrorCode::unavailable) throw failure;
   co_return co_await ask_socket(std::move(path), port, /*ipv6=*/true);
@@ -61,6 +61,6 @@ Task<StreamSocket> dial_either(std::string path, uint16_t port) {
 
 }  // namespace
 
-Task<StreamSocket> AgentClient::dial(uint16_t port) const { return dial_either(path_, port); }
+Task<Fd> AgentClient::dial(uint16_t port) const { return dial_either(path_, port); }
 
 }  // namespace sandgate

@@ -2,7 +2,7 @@
 #include <string>
 #include <string_view>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate::agent {
 

@@ -1,8 +1,8 @@
 #pragma once
 #include <sys/types.h>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
-#include "local/fd.hpp"
 
 namespace sandgate {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 // BPF programs as the kernel takes them, and the calls that load them. All need root.
 namespace sandgate::bpf {

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/machine/bpf.hpp"
 
 // Functions by which the kernel asks whether it may do something, answered by BPF programs.

@@ -2,7 +2,7 @@
 #include <cstdint>
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/settings.hpp"
 
 namespace sandgate {

@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/machine/probe.hpp"
 
 namespace sandgate {

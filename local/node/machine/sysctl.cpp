@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

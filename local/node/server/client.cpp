@@ -4,8 +4,8 @@
 #include <mutex>
 #include <vector>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/unix_dial.hpp"
-#include "local/fd.hpp"
 #include "local/node/server/wire.hpp"
 
 namespace sandgate {

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

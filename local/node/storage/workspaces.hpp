@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/image/store.hpp"
 #include "local/node/server/sandbox_request.hpp"
 

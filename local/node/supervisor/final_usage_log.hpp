@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "providers/sandbox.hpp"
 
 namespace sandgate {

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <filesystem>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/files.hpp"
 #include "gateway/core/words.hpp"
 #include "local/egress/network_json.hpp"
-#include "local/fd.hpp"
 #include "local/namespaces/step_error.hpp"
 #include "local/node/settings.hpp"
 #include "local/node/supervisor/launch_failure.hpp"

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/supervisor/journal.hpp"
 
 namespace sandgate {

@@ -16,8 +16,8 @@
 #include <tuple>
 #include <unordered_map>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/files.hpp"
-#include "local/fd.hpp"
 #include "local/namespaces/cgroup.hpp"
 #include "local/node/watch/epoll_items.hpp"
 

@@ -5,7 +5,7 @@
 #include <thread>
 #include <unordered_map>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 
 namespace sandgate {
 

@@ -20,20 +20,20 @@ class DialTest : public AgentTest {
     port_ = ntohs(address.sin_port);
   }
 
-  StreamSocket listener_;
+  Fd listener_;
   uint16_t port_ = 0;
 };
 
 TEST_F(DialTest, HandsOverAConnectedSocket) {
   ASSERT_EQ(::listen(listener_.get(), 8), 0);
-  StreamSocket ours = go([&] { return client_.dial(port_); });
-  const StreamSocket theirs(::accept(listener_.get(), nullptr, nullptr));
+  Fd ours = go([&] { return client_.dial(port_); });
+  const Fd theirs(::accept(listener_.get(), nullptr, nullptr));
   ASSERT_GE(theirs.get(), 0);
   char text[8] = {};
   ASSERT_EQ(::send(ours.get(), "hello", 5, 0), 5);
   EXPECT_EQ(::recv(theirs.get(), text, sizeof text, 0), 5);
   // The agent keeps nothing of it: our end is its end.
-  ours = StreamSocket();
+  ours = Fd();
   EXPECT_EQ(::recv(theirs.get(), text, sizeof text, 0), 0);
 }
 

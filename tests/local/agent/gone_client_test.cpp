@@ -3,12 +3,12 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/files/archive.hpp"
 #include "local/agent/files/file_path.hpp"
 #include "local/agent/files/file_read.hpp"
 #include "local/agent/files/file_session.hpp"
-#include "local/fd.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::agent {

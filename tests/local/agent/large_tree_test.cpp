@@ -11,13 +11,13 @@
 #include <filesystem>
 #include <fstream>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/json_reader.hpp"
 #include "local/agent/files/archive.hpp"
 #include "local/agent/files/file_change.hpp"
 #include "local/agent/files/file_path.hpp"
 #include "local/agent/files/file_read.hpp"
 #include "local/agent/files/file_session.hpp"
-#include "local/fd.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::agent {

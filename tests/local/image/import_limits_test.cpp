@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/image/build.hpp"
 #include "local/image/import.hpp"
 #include "local/image/layer.hpp"

@@ -13,7 +13,7 @@
 #include <fstream>
 
 #include "gateway/core/error.hpp"
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/image/run_in_chroot.hpp"
 #include "tests/local/image/oci_builder.hpp"
 #include "tests/support/eventually.hpp"

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "gateway/core/error.hpp"
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "tests/local/image/oci_builder.hpp"
 
 namespace sandgate::test {

@@ -13,8 +13,8 @@
 
 #include <fstream>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/files.hpp"
-#include "local/fd.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"
 #include "tests/support/eventually.hpp"
 

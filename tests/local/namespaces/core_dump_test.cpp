@@ -15,7 +15,7 @@
 #include <optional>
 #include <thread>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/node/machine/core_dump_sockets.hpp"
 #include "local/node/machine/kernel_function.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "tests/local/local_node.hpp"
 
 namespace sandgate::test {

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/image/store.hpp"
 #include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/sandbox_fixture.hpp"

@@ -11,7 +11,7 @@
 
 #include <string>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "local/namespaces/pidfd.hpp"
 

@@ -12,7 +12,7 @@
 #include <fstream>
 #include <string_view>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/namespaces/landlock.hpp"
 #include "tests/local/namespaces/attacks.hpp"
 #include "tests/local/namespaces/weak_node.hpp"

@@ -7,8 +7,8 @@
 #include <array>
 #include <thread>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/core/settle.hpp"
-#include "local/fd.hpp"
 #include "local/node/server/wire.hpp"
 #include "tests/support/live_loop.hpp"
 #include "tests/support/run.hpp"

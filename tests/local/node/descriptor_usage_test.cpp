@@ -19,7 +19,7 @@
 #include <thread>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "local/fd_passing.hpp"
 #include "local/node/machine/slab_growth.hpp"
 #include "local/node/watch/epoll_items.hpp"

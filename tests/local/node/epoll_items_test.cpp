@@ -8,7 +8,7 @@
 #include <fstream>
 #include <vector>
 
-#include "local/fd.hpp"
+#include "gateway/core/fd.hpp"
 #include "tests/support/run.hpp"
 
 namespace sandgate::test {
