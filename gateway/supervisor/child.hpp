@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "gateway/core/fd.hpp"
 #include "gateway/supervisor/account.hpp"
 
 namespace sandgate {
@@ -33,16 +34,16 @@ struct ChildSpec {
 
 struct StartedChild {
   pid_t pid = 0;
-  int settings = -1;  // the file with its settings, to be closed by the caller; -1: none
+  Fd settings;  // the file with its settings; empty without any
 };
 // Starts the child in its own session. If this process dies, the kernel sends it `stop_signal`.
 // Throws Error(unavailable).
 StartedChild start(const ChildSpec& spec);
 // Writes new settings to the file of a child that has read the previous ones. Returns false,
 // without writing, if it has not read them yet. Throws Error(unavailable).
-bool replace_settings(int file, const std::string& settings);
+bool replace_settings(const Fd& file, const std::string& settings);
 // Returns the final error message of a child that ended, as one short line; "" if none.
-std::string exit_reason(int settings);
+std::string exit_reason(const Fd& settings);
 
 // Runs a program as the account until it ends. Returns its exit code, or 128+n after signal n.
 // `input` is its standard input. Its output is logged if it fails, otherwise dropped.

@@ -41,9 +41,8 @@ std::optional<std::string> SupervisedChild::start_if_due() {
     schedule_restart(failures_ + 1);
     return std::nullopt;
   }
-  if (settings_ >= 0) close(settings_);
   pid_ = started.pid;
-  settings_ = started.settings;
+  settings_ = std::move(started.settings);
   started_at_ = steady_clock::now();
   renewed_ = false;  // it was started with the renewed settings
   log::info("started", {{"process", spec_.name}, {"pid", pid_}});

@@ -50,7 +50,7 @@ class SupervisedChild {
   pid_t pid_ = 0;  // 0: it does not run
   std::chrono::steady_clock::time_point started_at_, start_again_at_;
   int failures_ = 0;
-  int settings_ = -1;  // see StartedChild
+  Fd settings_;  // see StartedChild
   int exits_ = 0;  // failed exits or starts in total, before it is stable
   bool stable_ = false;  // has run long enough to count as stable
   bool renewed_ = false;  // has new settings that the child was not sent yet
