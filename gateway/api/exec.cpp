@@ -141,6 +141,15 @@ Task<Error> explained(const OpenSandbox& box, Error failure) {
   co_return failure;
 }
 
+// The program that was started. Throws what there is to tell of a failure.
+Task<std::unique_ptr<ProcessStream>> started_or_explained(
+    const OpenSandbox& box, Outcome<std::unique_ptr<ProcessStream>> started) {
+  if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
+  auto explaining = explained(box, std::get<Error>(std::move(started)));
+  const Error failure = co_await std::move(explaining);
+  throw failure;
+}
+
 void require_verbs(const OpenSandbox& box, const ExecRequest& request) {
   if (request.command.background) require_verb(box, Verb::background);
   if (request.command.pty) require_verb(box, Verb::pty);
@@ -164,10 +173,7 @@ struct ExecHandlers::Run {
 
 Task<std::unique_ptr<ProcessStream>> start_program(const OpenSandbox& box, const Command& command) {
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
-  if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
-  auto explaining = explained(box, std::get<Error>(std::move(started)));
-  const Error failure = co_await std::move(explaining);
-  throw failure;
+  co_return co_await started_or_explained(box, std::move(started));
 }
 
 void require_verb(const OpenSandbox& box, Verb verb) {
@@ -215,12 +221,10 @@ Task<std::unique_ptr<ProcessStream>> ExecHandlers::start(const OpenSandbox& box,
     throw *failure;
   }
   auto started = co_await attempt(box.provider->exec(box.backend_id, command));
-  if (auto* stream = std::get_if<0>(&started)) co_return std::move(*stream);
   // Judged by what the backend said: explained, a certain failure may look like an uncertain one.
-  if (!may_run_twice(box, std::get<Error>(started))) co_await forget(claim);
-  auto explaining = explained(box, std::get<Error>(std::move(started)));
-  const Error failure = co_await std::move(explaining);
-  throw failure;
+  const auto* failure = std::get_if<Error>(&started);
+  if (failure && !may_run_twice(box, *failure)) co_await forget(claim);
+  co_return co_await started_or_explained(box, std::move(started));
 }
 
 OutputReservation ExecHandlers::reservation_for(const http::Request& request) const {
