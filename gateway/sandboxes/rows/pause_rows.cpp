@@ -1,7 +1,7 @@
 #include "gateway/sandboxes/rows/pause_rows.hpp"
 
 #include "gateway/core/statement.hpp"
-#include "gateway/sandboxes/upkeep/idleness.hpp"
+#include "gateway/sandboxes/rows/due_conditions.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
@@ -70,30 +70,41 @@ std::optional<SandboxRecord> revert(pqxx::work& tx, const SandboxId& id) {
   return first_of(run_prepared(tx, kSql, id.value));
 }
 
-bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used,
                     std::chrono::milliseconds ahead) {
-  const std::string sql = "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0," +
-                          std::string(kOnExpiryRestored) +
-                          ", last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
-                          " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
-                          condition + "))";
-  return run_prepared(tx, sql, ahead.count(), id.value, used).affected_rows() == 1;
+  static const std::string kSql =
+      "UPDATE sandbox SET state = 'running', kept = NULL, stop_attempts = 0," +
+      std::string(kOnExpiryRestored) +
+      ", last_active_at = CASE WHEN $3 THEN now() ELSE last_active_at END"
+      " WHERE id = $2 AND state = 'pausing' AND ($3 OR NOT (" +
+      due_conditions::kPausedIdle + "))";
+  return run_prepared(tx, kSql, ahead.count(), id.value, used).affected_rows() == 1;
 }
 
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition,
-                                       Time created_since, int most,
-                                       std::chrono::milliseconds ahead,
-                                       std::chrono::milliseconds lease) {
-  const std::string sql =
+std::vector<SandboxId> find_idle_to_pause(pqxx::work& tx, int most,
+                                          std::chrono::milliseconds ahead) {
+  static const std::string kSql = "SELECT id FROM sandbox WHERE state = 'running' AND " +
+                                  due_conditions::kPausedIdle + " LIMIT $2";
+  std::vector<SandboxId> ids;
+  for (const auto& row : run_prepared(tx, kSql, ahead.count(), most))
+    ids.push_back(SandboxId{row[0].as<std::string>()});
+  return ids;
+}
+
+std::vector<SandboxRecord> pause_due(pqxx::work& tx, Time created_since, int most,
+                                     std::chrono::milliseconds ahead,
+                                     std::chrono::milliseconds lease) {
+  static const std::string kSql =
       "UPDATE sandbox SET state = 'pausing', kept = 'memory',"
       " lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE state = 'running'"
       " AND created_at >= to_timestamp($4 / 1000000.0)"
       " AND (stop_attempts = 0 OR lease_until <= " +
-      idleness::kNow + ") AND " + condition + " LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " +
-      columns();
+      due_conditions::kNow +
+      ") AND (on_expiry = 'pause' AND expires_at <= " + due_conditions::kNow + " OR " +
+      due_conditions::kPausedIdle + ") LIMIT $2 FOR UPDATE SKIP LOCKED)) RETURNING " + columns();
   return all_of(
-      run_prepared(tx, sql, ahead.count(), most, lease.count(), to_micros(created_since)));
+      run_prepared(tx, kSql, ahead.count(), most, lease.count(), to_micros(created_since)));
 }
 
 bool postpone_pausing(pqxx::work& tx, const SandboxId& id) {

@@ -19,20 +19,22 @@ std::optional<SandboxRecord> set_resuming(pqxx::work& tx, const SandboxId& id,
 // resuming -> running. The TTL starts again if it is over and on_expiry is pause, and always after
 // a pause that waits, whose end restores on_expiry.
 std::optional<SandboxRecord> set_resumed(pqxx::work& tx, const SandboxId& id);
-// pausing -> running, resuming -> paused, after a refusal by the backend. pause_where() does not
+// pausing -> running, resuming -> paused, after a refusal by the backend. pause_due() does not
 // take the row for 1 s then, doubling to 60 s.
 std::optional<SandboxRecord> revert(pqxx::work& tx, const SandboxId& id);
-// pausing -> running when the sandbox is in use: `used` says so, or its row no longer matches
-// `condition` (trusted SQL, as in due()). False: not in use, or not pausing.
-bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used, const std::string& condition,
+// pausing -> running when the sandbox is in use: `used` says so, or its idle timeout is no
+// longer over. False: not in use, or not pausing.
+bool revert_if_used(pqxx::work& tx, const SandboxId& id, bool used,
                     std::chrono::milliseconds ahead);
 
-// Running rows that match `condition` (as in due()), are not put off and were not created before
-// `created_since` -> pausing.
-std::vector<SandboxRecord> pause_where(pqxx::work& tx, const std::string& condition,
-                                       Time created_since, int most,
-                                       std::chrono::milliseconds ahead,
-                                       std::chrono::milliseconds lease);
+// Running rows to be paused for idleness.
+std::vector<SandboxId> find_idle_to_pause(pqxx::work& tx, int most,
+                                          std::chrono::milliseconds ahead);
+// Running rows to be paused, because their TTL or idle timeout is over, that are not put off and
+// were not created before `created_since` -> pausing.
+std::vector<SandboxRecord> pause_due(pqxx::work& tx, Time created_since, int most,
+                                     std::chrono::milliseconds ahead,
+                                     std::chrono::milliseconds lease);
 // Postpones the next try of a pausing or resuming row, by 1 s doubling to 60 s. False: no such row.
 bool postpone_pausing(pqxx::work& tx, const SandboxId& id);
 // The sandbox's state, then what each pause or resume changes; empty: no such row.

@@ -2,6 +2,7 @@
 
 #include "billing/sql_array.hpp"
 #include "gateway/core/statement.hpp"
+#include "gateway/sandboxes/rows/due_conditions.hpp"
 
 namespace sandgate::sandbox_rows {
 namespace {
@@ -20,6 +21,24 @@ std::string stopping_columns(int first_parameter) {
          "stop_reason = " +
          parameter(0) + ", failure_code = " + parameter(1) + ", failure_detail = " + parameter(2) +
          ", lease_until = now() + make_interval(secs => " + parameter(3) + " / 1000.0) ";
+}
+
+struct DueRows {
+  std::string condition, order;
+};
+
+const DueRows& rows_that_are(Due due) {
+  using due_conditions::kNow;
+  static const DueRows kExpired{
+      "state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
+      " AND expires_at <= " +
+          kNow,
+      "expires_at"};
+  static const DueRows kIdle{"state = 'running' AND " + due_conditions::kKilledIdle,
+                             "last_active_at"};
+  static const DueRows kAbandoned{"state = 'creating' AND lease_until <= " + kNow, "lease_until"};
+  if (due == Due::expired) return kExpired;
+  return due == Due::idle ? kIdle : kAbandoned;
 }
 
 // Parts of the statements that end a sandbox ($1) whose charge ends at $2.
@@ -48,32 +67,41 @@ std::optional<SandboxRecord> set_stopping(pqxx::work& tx, const SandboxId& id, c
                                stop.lease.count(), stop.placed_only));
 }
 
-std::vector<SandboxRecord> due(pqxx::work& tx, const std::string& condition,
-                               const std::string& order, int most, std::chrono::milliseconds ahead,
-                               const std::vector<std::string>& except_tenants) {
+std::vector<SandboxRecord> find_due(pqxx::work& tx, Due due, int most,
+                                    std::chrono::milliseconds ahead,
+                                    const std::vector<std::string>& except_tenants) {
+  const auto& [condition, order] = rows_that_are(due);
   const std::string sql = "SELECT " + columns() + " FROM sandbox WHERE " + condition +
                           " AND tenant <> ALL($2::text[]) ORDER BY " + order + " LIMIT $3";
   return all_of(run_prepared(tx, sql, ahead.count(), sql_array_of(except_tenants), most));
 }
 
-std::optional<SandboxRecord> stop_if(pqxx::work& tx, const SandboxId& id,
-                                     const std::string& condition, const Stop& stop,
-                                     std::chrono::milliseconds ahead) {
+std::optional<SandboxRecord> stop_if_due(pqxx::work& tx, const SandboxId& id, Due due,
+                                         const Stop& stop, std::chrono::milliseconds ahead) {
   const std::string sql = "UPDATE sandbox SET" + stopping_columns(3) +
-                          "WHERE id = (SELECT id FROM sandbox WHERE id = $2 AND " + condition +
-                          " FOR UPDATE SKIP LOCKED) RETURNING " + columns();
+                          "WHERE id = (SELECT id FROM sandbox WHERE id = $2 AND " +
+                          rows_that_are(due).condition + " FOR UPDATE SKIP LOCKED) RETURNING " +
+                          columns();
   return first_of(run_prepared(tx, sql, ahead.count(), id.value, stop.reason, code_of(stop),
                                detail_of(stop), stop.lease.count()));
+}
+
+Time idle_since(pqxx::work& tx, const SandboxId& id) {
+  static const std::string kSql = "SELECT (extract(epoch FROM " + due_conditions::kIdleSince +
+                                  ") * 1000000)::bigint FROM sandbox WHERE id = $1";
+  return from_micros(run_prepared(tx, kSql, id.value)[0][0].as<int64_t>());
 }
 
 std::string not_elsewhere(const std::string& parameter) {
   return "(backend_id NOT LIKE id || '@%' OR backend_id = id || '@' || " + parameter + ")";
 }
 
-std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
-                                    const std::string& machine, int most,
-                                    std::chrono::milliseconds lease,
-                                    std::chrono::milliseconds ahead) {
+std::vector<SandboxRecord> take_unfinished(pqxx::work& tx, Unfinished what,
+                                           const std::string& machine, int most,
+                                           std::chrono::milliseconds lease,
+                                           std::chrono::milliseconds ahead) {
+  const std::string states =
+      what == Unfinished::ends ? "state = 'stopping'" : "state IN ('pausing', 'resuming')";
   const std::string sql =
       "UPDATE sandbox SET lease_until = now() + make_interval(secs => $3 / 1000.0)"
       " WHERE id = ANY(ARRAY(SELECT id FROM sandbox WHERE " +

@@ -49,23 +49,31 @@ void postpone(pqxx::work& tx, const SandboxId& id, std::chrono::seconds most);
 // Makes a `stopping` sandbox due at once, for the reaper of the gateway on whose machine it is.
 void make_due(pqxx::work& tx, const SandboxId& id);
 
-// At most `most` rows that match `condition`, least `order` first, but for those of some tenants.
-// Both are trusted SQL; in `condition`, $1 is `ahead` in milliseconds.
-std::vector<SandboxRecord> due(pqxx::work& tx, const std::string& condition,
-                               const std::string& order, int most, std::chrono::milliseconds ahead,
-                               const std::vector<std::string>& except_tenants);
-// Sets a row to stopping if it matches `condition`, as in due(). Skips it while another replica has
-// it locked.
-std::optional<SandboxRecord> stop_if(pqxx::work& tx, const SandboxId& id,
-                                     const std::string& condition, const Stop& stop,
-                                     std::chrono::milliseconds ahead);
-// Takes rows that match `states` (trusted SQL) and whose lease is over, and leases them to the
-// caller for `lease`. Skips rows on the machine of another gateway than `machine` (see
-// LocalProvider).
-std::vector<SandboxRecord> take_due(pqxx::work& tx, const std::string& states,
-                                    const std::string& machine, int most,
-                                    std::chrono::milliseconds lease,
-                                    std::chrono::milliseconds ahead);
+// Why a sandbox is due to be ended.
+enum class Due {
+  expired,  // its TTL is over, on_expiry is `kill`
+  idle,  // it runs, its idle timeout is over, on_idle is `kill`
+  abandoned,  // it is creating past its lease
+};
+// At most `most` rows that are due, those that have been longest first, but for those of some
+// tenants. Here and below, `ahead` is added to the current time when judging what is due.
+std::vector<SandboxRecord> find_due(pqxx::work& tx, Due due, int most,
+                                    std::chrono::milliseconds ahead,
+                                    const std::vector<std::string>& except_tenants);
+// Sets a row to stopping if it is due. Skips it while another replica has it locked.
+std::optional<SandboxRecord> stop_if_due(pqxx::work& tx, const SandboxId& id, Due due,
+                                         const Stop& stop, std::chrono::milliseconds ahead);
+// Since when the idle timeout of a row has been over.
+Time idle_since(pqxx::work& tx, const SandboxId& id);
+
+// What a gateway may have left half done.
+enum class Unfinished { ends, pauses };  // stopping; pausing or resuming
+// Takes such rows whose lease is over, and leases them to the caller for `lease`. Skips rows on the
+// machine of another gateway than `machine` (see LocalProvider).
+std::vector<SandboxRecord> take_unfinished(pqxx::work& tx, Unfinished what,
+                                           const std::string& machine, int most,
+                                           std::chrono::milliseconds lease,
+                                           std::chrono::milliseconds ahead);
 
 // SQL condition that excludes sandboxes or snapshots on machines other than the one that
 // `parameter` names.

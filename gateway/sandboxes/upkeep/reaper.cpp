@@ -4,39 +4,34 @@
 #include "gateway/core/log.hpp"
 #include "gateway/core/notifications.hpp"
 #include "gateway/core/settle.hpp"
-#include "gateway/core/statement.hpp"
 #include "gateway/sandboxes/creating/shadowing.hpp"
 #include "gateway/sandboxes/ending/end_booking.hpp"
 #include "gateway/sandboxes/upkeep/failure_limiter.hpp"
-#include "gateway/sandboxes/upkeep/idleness.hpp"
 #include "gateway/sandboxes/upkeep/orphans.hpp"
 
 namespace sandgate {
 namespace {
+
+using sandbox_rows::Due;
 
 constexpr std::chrono::seconds kLookTimeout{20};
 // After a start, or an outage of the database, for all gateways to be back and to write the use
 // that rows lack.
 constexpr std::chrono::seconds kTimeToReturn{5};
 
-bool is_for_idleness(const sandbox_rows::Stop& stop) { return stop.reason == "idle"; }
-
-// End of the charge of a row taken for `reason`: a delay of the reaper is at the gateway's cost.
-// Empty: now.
-std::optional<Time> due_at(pqxx::work& tx, const SandboxRecord& record, const std::string& reason) {
-  if (reason == "expired") return record.expires_at;
-  if (reason != "idle") return std::nullopt;
-  static const std::string kSql = "SELECT (extract(epoch FROM " + idleness::kIdleSince +
-                                  ") * 1000000)::bigint FROM sandbox WHERE id = $1";
-  return from_micros(run_prepared(tx, kSql, record.id.value)[0][0].as<int64_t>());
+// End of the charge of a row that was due: a delay of the reaper is at the gateway's cost. Empty:
+// now.
+std::optional<Time> end_of_charge(pqxx::work& tx, const SandboxRecord& record, Due due) {
+  if (due == Due::expired) return record.expires_at;
+  if (due == Due::idle) return sandbox_rows::idle_since(tx, record.id);
+  return std::nullopt;
 }
 
 }  // namespace
 
 Task<std::vector<SandboxRecord>> Reaper::find_due(Ending ending, std::vector<std::string> stuck) {
   auto look = [this, ending, stuck](pqxx::work& tx) {
-    return sandbox_rows::due(tx, ending.condition, ending.order, options_.batch, options_.ahead,
-                             stuck);
+    return sandbox_rows::find_due(tx, ending.due, options_.batch, options_.ahead, stuck);
   };
   auto looking = parts_.database.run(std::move(look));
   co_return co_await std::move(looking);
@@ -64,9 +59,9 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
     // A stalled database server may run this long after the round began.
     if (options_.end_is_known && options_.end_is_known(due.id))
       return std::optional<SandboxRecord>();
-    if (is_for_idleness(ending.stop) && is_used_here(due)) return std::optional<SandboxRecord>();
-    auto taken = sandbox_rows::stop_if(tx, due.id, ending.condition, ending.stop, options_.ahead);
-    if (taken) end_charge(parts_, tx, due.id, due_at(tx, *taken, ending.stop.reason));
+    if (ending.due == Due::idle && is_used_here(due)) return std::optional<SandboxRecord>();
+    auto taken = sandbox_rows::stop_if_due(tx, due.id, ending.due, ending.stop, options_.ahead);
+    if (taken) end_charge(parts_, tx, due.id, end_of_charge(tx, *taken, ending.due));
     return taken;
   };
   auto working = parts_.database.run(std::move(work));
@@ -78,11 +73,11 @@ Task<bool> Reaper::end_one(SandboxRecord due, Ending ending) {
 Task<size_t> Reaper::end_due(Ending ending) {
   FailureLimiter failures;
   size_t count = 0;
-  const Time since = is_for_idleness(ending.stop) ? judged_since() : Time();
+  const Time since = ending.due == Due::idle ? judged_since() : Time();
   for (size_t known = 1; known != failures.stuck.size() && !failures.is_exhausted();) {
     known = failures.stuck.size();
     const auto due = co_await find_due(ending, failures.stuck);
-    bool asked = !is_for_idleness(ending.stop);
+    bool asked = ending.due != Due::idle;
     for (const SandboxRecord& record : due) {
       if (failures.is_blocked(record.tenant) || record.created_at < since) continue;
       if (!asked) co_await request_use_flush(due);
@@ -97,7 +92,7 @@ Task<size_t> Reaper::end_due(Ending ending) {
                 {{"sandbox", record.id.value}, {"reason", std::get<Error>(outcome).what()}});
       failures.add(record.tenant);
       // It may have been an outage, in which the others could not write their use.
-      asked = !is_for_idleness(ending.stop);
+      asked = ending.due != Due::idle;
       if (!asked) co_await sleep_for(kTimeToReturn);
     }
   }
@@ -120,18 +115,11 @@ void Reaper::finish_stopping_later(SandboxRecord record) {
 }
 
 Task<size_t> Reaper::expire() {
-  return end_due(
-      {"state IN ('running', 'pausing', 'paused', 'resuming') AND on_expiry = 'kill'"
-       " AND expires_at <= " +
-           idleness::kNow,
-       "expires_at",
-       {.reason = "expired", .lease = kLease}});
+  return end_due({Due::expired, {.reason = "expired", .lease = kLease}});
 }
 
 Task<size_t> Reaper::end_idle() {
-  return end_due({"state = 'running' AND " + idleness::kKilledIdle,
-                  "last_active_at",
-                  {.reason = "idle", .lease = kLease}});
+  return end_due({Due::idle, {.reason = "idle", .lease = kLease}});
 }
 
 Task<size_t> Reaper::clean_snapshots() {
@@ -157,8 +145,7 @@ Task<size_t> Reaper::recover_snapshots() {
 }
 
 Task<size_t> Reaper::abandon() {
-  return end_due({"state = 'creating' AND lease_until <= " + idleness::kNow,
-                  "lease_until",
+  return end_due({Due::abandoned,
                   {.reason = "failed",
                    .failure = SandboxFailure{"internal", "the gateway stopped while creating it"},
                    .lease = kLease}});
@@ -166,8 +153,8 @@ Task<size_t> Reaper::abandon() {
 
 Task<size_t> Reaper::finish() {
   auto taken = co_await parts_.database.run([this](pqxx::work& tx) {
-    return sandbox_rows::take_due(tx, "state = 'stopping'", options_.machine, options_.batch,
-                                  kLease, options_.ahead);
+    return sandbox_rows::take_unfinished(tx, sandbox_rows::Unfinished::ends, options_.machine,
+                                         options_.batch, kLease, options_.ahead);
   });
   const size_t count = taken.size();
   for (SandboxRecord& record : taken) finish_stopping_later(std::move(record));

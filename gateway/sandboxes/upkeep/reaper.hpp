@@ -69,7 +69,7 @@ class Reaper {
 
   // Ending.
   struct Ending {
-    std::string condition, order;  // as in sandbox_rows::due()
+    sandbox_rows::Due due;
     sandbox_rows::Stop stop;
   };
   // Ends what is due. A row that cannot be ended, as while somebody has it locked, keeps none of
@@ -87,9 +87,9 @@ class Reaper {
   void finish_stopping_later(SandboxRecord record);
 
   // Pausing (reaper_pausing.cpp).
-  // Writes this process's use of running sandboxes that match `condition`. Throws
+  // Writes this process's use of running sandboxes that are to be paused for idleness. Throws
   // Error(unavailable).
-  Task<void> flush_use(std::string condition);
+  Task<void> flush_use();
   bool is_due(const SandboxRecord& record) const;  // its TTL is over, whether in use or not
   void post_idle(const SandboxRecord& record);
   // Pauses a sandbox that was taken for idleness at `taken`, after giving all replicas time to

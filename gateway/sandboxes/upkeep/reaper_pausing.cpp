@@ -3,10 +3,8 @@
 
 #include "gateway/core/log.hpp"
 #include "gateway/core/notifications.hpp"
-#include "gateway/core/statement.hpp"
 #include "gateway/placement/backend_failure.hpp"
 #include "gateway/sandboxes/rows/pause_rows.hpp"
-#include "gateway/sandboxes/upkeep/idleness.hpp"
 #include "gateway/sandboxes/upkeep/reaper.hpp"
 
 namespace sandgate {
@@ -19,15 +17,10 @@ constexpr int kAllThereAre = 100'000;
 
 }  // namespace
 
-Task<void> Reaper::flush_use(std::string condition) {
+Task<void> Reaper::flush_use() {
   if (!options_.activity) co_return;
-  auto look = [this, condition](pqxx::work& tx) {
-    const std::string sql =
-        "SELECT id FROM sandbox WHERE state = 'running' AND " + condition + " LIMIT $2";
-    std::vector<SandboxId> ids;
-    for (const auto& row : run_prepared(tx, sql, options_.ahead.count(), options_.batch))
-      ids.push_back(SandboxId{row[0].as<std::string>()});
-    return ids;
+  auto look = [this](pqxx::work& tx) {
+    return sandbox_rows::find_idle_to_pause(tx, options_.batch, options_.ahead);
   };
   auto ids = co_await parts_.database.run(std::move(look));
   auto telling = options_.activity->flush_now(std::move(ids));
@@ -40,14 +33,11 @@ bool Reaper::is_used_here(const SandboxRecord& record) const {
 }
 
 Task<size_t> Reaper::pause_due() {
-  auto telling = flush_use(idleness::kPausedIdle);
+  auto telling = flush_use();
   co_await std::move(telling);
   auto work = [this](pqxx::work& tx) {
     auto taken =
-        sandbox_rows::pause_where(tx,
-                                  "(on_expiry = 'pause' AND expires_at <= " + idleness::kNow +
-                                      " OR " + idleness::kPausedIdle + ")",
-                                  judged_since(), options_.batch, options_.ahead, kLease);
+        sandbox_rows::pause_due(tx, judged_since(), options_.batch, options_.ahead, kLease);
     for (const SandboxRecord& record : taken)
       if (!is_due(record)) notify(tx, Activity::kFlushChannel, record.id.value);
     return taken;
@@ -80,7 +70,7 @@ Task<void> Reaper::pause_unless_used(SandboxRecord record,
   co_await sleep_for(taken + kFlushGrace - std::chrono::steady_clock::now());
   const bool used = is_used_here(record);
   auto give_up = [this, id = record.id, used](pqxx::work& tx) {
-    return sandbox_rows::revert_if_used(tx, id, used, idleness::kPausedIdle, options_.ahead);
+    return sandbox_rows::revert_if_used(tx, id, used, options_.ahead);
   };
   const bool in_use = co_await parts_.database.run(std::move(give_up));
   if (in_use)
@@ -121,8 +111,8 @@ Task<size_t> Reaper::recover_pausing() {
 
 Task<size_t> Reaper::take_half_paused(int most, std::chrono::milliseconds ahead) {
   auto take = [this, most, ahead](pqxx::work& tx) {
-    return sandbox_rows::take_due(tx, "state IN ('pausing', 'resuming')", options_.machine, most,
-                                  kLease, ahead);
+    return sandbox_rows::take_unfinished(tx, sandbox_rows::Unfinished::pauses, options_.machine,
+                                         most, kLease, ahead);
   };
   auto taken = co_await parts_.database.run(std::move(take));
   const size_t count = taken.size();

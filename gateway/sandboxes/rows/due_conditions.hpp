@@ -1,8 +1,9 @@
 #pragma once
 #include <string>
 
-// SQL conditions on running rows of `sandbox`: when a sandbox counts as idle.
-namespace sandgate::idleness {
+// SQL conditions on rows of `sandbox` that are due for the reaper, for the statements of this
+// folder.
+namespace sandgate::sandbox_rows::due_conditions {
 
 // The current time, moved ahead by $1 milliseconds.
 inline const std::string kNow = "now() + make_interval(secs => $1 / 1000.0)";
@@ -14,4 +15,4 @@ inline const std::string kIdle =
 inline const std::string kPausedIdle = "on_idle = 'pause' AND " + kIdle;
 inline const std::string kKilledIdle = "on_idle = 'kill' AND " + kIdle;
 
-}  // namespace sandgate::idleness
+}  // namespace sandgate::sandbox_rows::due_conditions
