@@ -9,7 +9,6 @@ namespace {
 
 // A session that is not running is started first.
 constexpr auto kRuntimeStart = std::chrono::minutes(2);
-constexpr auto kRuntimeLine = std::chrono::seconds(60);
 
 RestTarget target_of_runtime(const AgentcoreRuntimeSettings& settings, const std::string& url) {
   RestTarget target = aws_target("agentcore_runtime", url, settings.keys, settings.runtime.region,
@@ -75,7 +74,8 @@ Task<BackendSandbox> AgentcoreRuntimeProvider::create(CreateSpec spec) {
     throw Error(ErrorCode::no_capacity, "the deployment is for another agent runtime");
   const std::string id = agentcore_runtime::to_session_id(spec.sandbox_id);
   std::string birth = agentcore_runtime::init_script(spec.env);
-  const auto started = co_await attempt(start(id, std::move(birth), kRuntimeLine, kRuntimeStart));
+  const auto started =
+      co_await attempt(start(id, std::move(birth), shell::kLineTime, kRuntimeStart));
   if (const auto* error = std::get_if<Error>(&started)) throw refused_create(*error);
   // The session exists from here on, whatever the answer says.
   auto settling = result_of(*std::get<0>(started));
@@ -151,7 +151,7 @@ Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::result_of(
 Task<ShellProvider::LineResult> AgentcoreRuntimeProvider::run(std::string id, std::string line) {
   std::string script = agentcore_runtime::in_session(line);
   StartingRequest starting(seen_, id);
-  const auto events = co_await start(id, std::move(script), kRuntimeLine, kRuntimeStart);
+  const auto events = co_await start(id, std::move(script), shell::kLineTime, kRuntimeStart);
   LineResult ran = co_await result_of(*events);
   starting.answered();
   const size_t end = ran.output.find('\n');

@@ -12,8 +12,6 @@ namespace sandgate {
 namespace {
 
 constexpr ErrorCode kBlaxelTaken[] = {ErrorCode::conflict};
-// How long the vendor waits for one of our shell lines, in seconds.
-constexpr int kBlaxelLine = 60;
 
 RestTarget target_of_blaxel(const BlaxelSettings& settings) {
   return {
@@ -157,9 +155,9 @@ Task<ShellProvider::LineResult> BlaxelProvider::run(std::string id, std::string 
   RestApi server = co_await inside(id);
   Json body{{"command", "exec /bin/sh -c " + shell::quote("cd; " + line)},
             {"waitForCompletion", true},
-            {"timeout", kBlaxelLine}};
+            {"timeout", shell::kLineTime.count()}};
   RestCall call{.method = "POST", .path = "/process", .json = std::move(body)};
-  call.deadline = std::chrono::seconds(kBlaxelLine + 10);
+  call.deadline = shell::kLineAnswer;
   const Json document = co_await server.call(std::move(call));
   const auto code = exit_status_of(document, "exitCode");
   const std::string status = text_of(document, "status");

@@ -12,8 +12,6 @@ namespace {
 constexpr size_t kCloudflareWritten = 8 << 20;  // bytes per upload; the bridge holds them in memory
 // A container that is not running is started first.
 constexpr auto kCloudflareStart = std::chrono::minutes(2);
-constexpr auto kCloudflareLine = std::chrono::seconds(60);
-constexpr auto kCloudflareSilence = kCloudflareLine + std::chrono::seconds(10);
 
 RestTarget target_of_cloudflare(const CloudflareSettings& settings) {
   return {.provider = "cloudflare",
@@ -125,9 +123,9 @@ Task<void> CloudflareProvider::kill(std::string id) {
 Task<ShellProvider::LineResult> CloudflareProvider::run(std::string id, std::string line) {
   RestCall call{.method = "POST",
                 .path = cloudflare::box_path(id) + "/exec",
-                .json = cloudflare::to_exec(line, kCloudflareLine)};
+                .json = cloudflare::to_exec(line, shell::kLineTime)};
   call.deadline = kCloudflareStart;
-  call.silence = kCloudflareSilence;
+  call.silence = shell::kLineAnswer;
   StartingRequest starting(seen_, id);
   std::unique_ptr<ByteSource> answer = co_await api_.stream(std::move(call));
   EventReader events(std::move(answer));

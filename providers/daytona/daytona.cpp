@@ -147,9 +147,9 @@ Task<RestApi> DaytonaProvider::toolbox(std::string id) {
 
 Task<ShellProvider::LineResult> DaytonaProvider::run(std::string id, std::string line) {
   RestApi api = co_await toolbox(id);
-  Json body{{"command", daytona::execute_command(line)}, {"timeout", 60}};
+  Json body{{"command", daytona::execute_command(line)}, {"timeout", shell::kLineTime.count()}};
   RestCall call{.method = "POST", .path = "/process/execute", .json = std::move(body)};
-  call.deadline = std::chrono::seconds(70);
+  call.deadline = shell::kLineAnswer;
   const Json document = co_await api.call(std::move(call));
   if (!document.is_object() || !document.contains("exitCode"))
     throw Error(ErrorCode::unavailable, "daytona did not run the command");

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "gateway/core/crypto.hpp"
+#include "providers/shell/line_limits.hpp"
 #include "providers/shell/shell_command.hpp"
 #include "providers/transport/protobuf_wire.hpp"
 #include "providers/vendor_json.hpp"
@@ -21,7 +22,6 @@ constexpr uint64_t kCreateIfMissing = 1, kOpen = 1, kBlocked = 2, kPipe = 1, kSh
 constexpr uint64_t kSuccess = 1;
 constexpr int64_t kLongestSeconds = 86'400;
 constexpr float kJoinSeconds = 55;
-constexpr uint64_t kLineSeconds = 60;
 // The life of a snapshot that is only needed for a fork.
 constexpr int64_t kForkSeconds = 86'400;
 
@@ -258,7 +258,9 @@ std::string to_line(std::string_view task, std::string_view exec, const std::str
   Writer request;
   request.text(1, task).text(2, exec);
   for (const char* word : {"/bin/sh", "-c", whole.c_str()}) request.text(3, word);
-  return request.number(4, kPipe).number(6, kLineSeconds).bytes();
+  return request.number(4, kPipe)
+      .number(6, static_cast<uint64_t>(shell::kLineTime.count()))
+      .bytes();
 }
 
 std::string to_exec(std::string_view task, std::string_view exec) {

@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kExecdPort = "44772";
 constexpr const char* kKeyHeader = "OPEN-SANDBOX-API-KEY";
-constexpr int64_t kRunMilliseconds = 60'000;
 constexpr size_t kCommandRead = 64 << 10;
 
 RestTarget target_of_opensandbox(const OpenSandboxSettings& settings) {
@@ -186,7 +185,8 @@ Task<std::unique_ptr<WebSocket>> OpenSandboxProvider::attach(std::string id, std
 // By execd's call for commands, which returns text only and has no stdin.
 Task<ShellProvider::LineResult> OpenSandboxProvider::run(std::string id, std::string line) {
   RestApi inside = co_await execd(id);
-  Json body{{"command", "cd; " + line}, {"timeout", kRunMilliseconds}};
+  Json body{{"command", "cd; " + line},
+            {"timeout", std::chrono::milliseconds(shell::kLineTime).count()}};
   RestCall call{.method = "POST",
                 .path = "/command",
                 .json = std::move(body),

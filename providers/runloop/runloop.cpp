@@ -117,7 +117,7 @@ Task<ShellProvider::LineResult> RunloopProvider::run(std::string id, std::string
   Json body{{"command", std::move(line)}};
   RestCall call{
       .method = "POST", .path = runloop::box_path(id) + "/execute_sync", .json = std::move(body)};
-  call.deadline = std::chrono::seconds(70);
+  call.deadline = shell::kLineAnswer;
   const auto outcome = co_await attempt(api_.call(std::move(call)));
   if (const auto* error = std::get_if<Error>(&outcome)) {
     if (error->code == ErrorCode::invalid) co_await check_runs(id);

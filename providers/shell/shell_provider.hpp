@@ -3,6 +3,7 @@
 #include <string>
 
 #include "providers/provider.hpp"
+#include "providers/shell/line_limits.hpp"
 #include "providers/shell/shell_files.hpp"
 
 namespace sandgate {
@@ -37,7 +38,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   // The same, while a file is written to the process's stdin, which is closed after it. Throws
   // Error(invalid) if the process fails, also before it has taken all of the file.
   static Task<void> feed_to_end(ProcessStream& process, ByteSource& file);
-  // Runs a line of up to 100 KiB with /bin/sh in the account's home, for at most a minute.
+  // Runs a line of up to 100 KiB with /bin/sh in the account's home, for at most shell::kLineTime.
   virtual Task<LineResult> run(std::string id, std::string line) = 0;
 
   // Returns the exit status that shell::storing_status stored, once the command has ended. Throws
@@ -108,7 +109,7 @@ class ShellProvider : public Provider, public std::enable_shared_from_this<Shell
   }
   template <class Process, class Adapter>
   Task<LineResult> run_process(std::string id, std::string line) {
-    Command command{.shell = std::move(line), .timeout = std::chrono::seconds(60)};
+    Command command{.shell = std::move(line), .timeout = shell::kLineTime};
     auto process = co_await start_process<Process, Adapter>(std::move(id), std::move(command));
     co_return co_await read_to_end(*process);
   }

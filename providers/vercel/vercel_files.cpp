@@ -12,8 +12,6 @@
 namespace sandgate {
 namespace {
 
-// The vendor ends a line of ours after a minute.
-constexpr auto kVercelLineSilence = std::chrono::seconds(70);
 constexpr size_t kVercelArchived = 4 << 20;  // per upload: an archive states its size up front
 
 Task<void> end_vercel_root(std::shared_ptr<VercelProvider> owner, std::string id,
@@ -30,7 +28,7 @@ Task<ShellProvider::LineResult> VercelProvider::run_as(std::string id, std::stri
                                                        bool root) {
   RestCall call{.method = "POST", .path = "/cmd", .json = vercel::to_run(line, root)};
   call.deadline = std::chrono::seconds(30);
-  call.silence = kVercelLineSilence;
+  call.silence = shell::kLineAnswer;
   auto answer = co_await stream(std::move(id), std::move(call));
   VercelLog log(std::move(answer));
   for (LineResult ran;;) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "providers/shell/line_limits.hpp"
 #include "providers/shell/shell_command.hpp"
 
 namespace sandgate::vercel {
@@ -158,10 +159,13 @@ Json to_run(const Command& command, bool waits) {
 }
 
 Json to_run(const std::string& line, bool root) {
-  return {{"command", "/bin/sh"},  {"args", Json::array({"-c", "cd; " + line})},
-          {"env", Json::object()}, {"sudo", root},
-          {"wait", true},          {"logs", true},
-          {"timeout", 60'000}};
+  return {{"command", "/bin/sh"},
+          {"args", Json::array({"-c", "cd; " + line})},
+          {"env", Json::object()},
+          {"sudo", root},
+          {"wait", true},
+          {"logs", true},
+          {"timeout", std::chrono::milliseconds(shell::kLineTime).count()}};
 }
 
 Json to_terminal(const Command& command, const std::string& cwd) {
