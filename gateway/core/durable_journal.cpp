@@ -3,66 +3,16 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
-#include <boost/crc.hpp>
-#include <boost/endian/conversion.hpp>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
 
 #include "gateway/core/files.hpp"
+#include "gateway/core/journal_file.hpp"
 #include "gateway/core/log.hpp"
 #include "gateway/core/random.hpp"
 
 namespace sandgate {
 namespace {
-
-// The file: kMagic, an id of 32 characters, then records of {size, crc, sequence, payload}.
-constexpr std::string_view kMagic = "sandgate journal 1\n";
-constexpr size_t kIdSize = 32;
-constexpr size_t kFileHeader = kMagic.size() + kIdSize;
-constexpr size_t kRecordHeader = 16;
-constexpr size_t kMaxPayload = 64 * 1024;
-
-uint32_t checksum(uint64_t sequence, std::string_view payload) {
-  boost::crc_32_type crc;
-  crc.process_bytes(&sequence, sizeof sequence);
-  crc.process_bytes(payload.data(), payload.size());
-  return crc.checksum();
-}
-
-std::string encoded_record(const DurableJournal::Record& record) {
-  const uint64_t sequence = boost::endian::native_to_little(record.sequence);
-  const auto size = boost::endian::native_to_little(static_cast<uint32_t>(record.payload.size()));
-  const auto crc = boost::endian::native_to_little(checksum(sequence, record.payload));
-  std::string bytes(kRecordHeader, '\0');
-  std::memcpy(bytes.data(), &size, sizeof size);
-  std::memcpy(bytes.data() + 4, &crc, sizeof crc);
-  std::memcpy(bytes.data() + 8, &sequence, sizeof sequence);
-  return bytes + record.payload;
-}
-
-// The payload's size that the record at the start of `bytes` tells; empty without a whole header.
-std::optional<size_t> payload_size(std::string_view bytes) {
-  if (bytes.size() < kRecordHeader) return std::nullopt;
-  uint32_t size = 0;
-  std::memcpy(&size, bytes.data(), sizeof size);
-  return boost::endian::little_to_native(size);
-}
-
-// Decodes the record at the start of `bytes`; empty if the record is incomplete or corrupt.
-std::optional<DurableJournal::Record> decoded_record(std::string_view bytes) {
-  const auto size = payload_size(bytes);
-  if (!size || *size > kMaxPayload || bytes.size() - kRecordHeader < *size) return std::nullopt;
-  uint32_t crc = 0;
-  uint64_t sequence = 0;
-  std::memcpy(&crc, bytes.data() + 4, sizeof crc);
-  std::memcpy(&sequence, bytes.data() + 8, sizeof sequence);
-  boost::endian::little_to_native_inplace(crc);
-  const std::string_view payload = bytes.substr(kRecordHeader, *size);
-  if (checksum(sequence, payload) != crc) return std::nullopt;
-  return DurableJournal::Record{boost::endian::little_to_native(sequence), std::string(payload)};
-}
 
 Error disk_failed(const std::string& path, int reason = errno) {
   return Error(ErrorCode::unavailable,
@@ -81,74 +31,10 @@ bool write_all(int file, std::string_view bytes) {
 
 }  // namespace
 
-// What a file holds. A crash tears the last record: less of it is there than it says, and nothing
-// behind it. Anything else that cannot be read is damage. It stays where it is, so that no sequence
-// that may have been used in it is used again.
-struct DurableJournal::Contents {
-  std::string id;
-  std::deque<Record> records;
-  size_t whole = 0, size = 0;  // bytes without and with what is torn
-  size_t damaged = 0;  // stretches of damage
-  uint64_t last = 0;  // no sequence used so far is greater
-
-  static Contents read(const std::string& path, size_t max_bytes) {
-    std::ifstream in(path, std::ios::binary);
-    std::string bytes(max_bytes, '\0');
-    in.read(bytes.data(), static_cast<std::streamsize>(bytes.size()));
-    bytes.resize(static_cast<size_t>(in.gcount()));
-    Contents contents{.size = bytes.size()};
-    if (bytes.size() >= kFileHeader && bytes.starts_with(kMagic))
-      contents.take(bytes);
-    else if (!bytes.empty())
-      throw Error(ErrorCode::invalid,
-                  path +
-                      " is not a journal, or its beginning is damaged: move it away to start "
-                      "without the ends of sandboxes in it, which are then found and charged later "
-                      "than they were asked for");
-    return contents;
-  }
-
- private:
-  void take(std::string_view bytes) {
-    id = bytes.substr(kMagic.size(), kIdSize);
-    whole = kFileHeader;
-    while (whole < bytes.size()) {
-      if (auto record = decoded_record(bytes.substr(whole))) {
-        whole += kRecordHeader + record->payload.size();
-        last = record->sequence;
-        records.push_back(std::move(*record));
-      } else if (const auto next = next_record(bytes)) {
-        whole = *next;
-        ++damaged;
-      } else {
-        return take_tail(bytes.substr(whole));
-      }
-    }
-  }
-
-  // Where the first good record behind `whole` is.
-  std::optional<size_t> next_record(std::string_view bytes) const {
-    for (size_t at = whole + 1; at + kRecordHeader <= bytes.size(); ++at) {
-      const auto record = decoded_record(bytes.substr(at));
-      if (record && record->sequence > last) return at;
-    }
-    return std::nullopt;
-  }
-
-  void take_tail(std::string_view tail) {
-    const auto promised = payload_size(tail);
-    const bool is_torn =
-        !promised || (*promised <= kMaxPayload && *promised > tail.size() - kRecordHeader);
-    if (is_torn) return;
-    whole += tail.size();
-    ++damaged;
-    last += tail.size() / kRecordHeader + 1;
-  }
-};
-
 DurableJournal::DurableJournal(Options options)
     : options_(std::move(options)), writer_(std::make_unique<asio::thread_pool>(1)) {
-  Contents found = Contents::read(options_.path, options_.max_bytes + kMaxPayload + kFileHeader);
+  journal_file::Contents found = journal_file::read(
+      options_.path, options_.max_bytes + journal_file::kMaxPayload + journal_file::kHeaderSize);
   damaged_ = found.damaged;
   if (damaged_ > 0) back_up_damaged(found);
   if (found.records.empty() && (found.id.empty() || damaged_ > 0)) {
@@ -171,7 +57,7 @@ DurableJournal::DurableJournal(Options options)
 }
 
 // The file is replaced once its records are stored.
-void DurableJournal::back_up_damaged(const Contents& found) const {
+void DurableJournal::back_up_damaged(const journal_file::Contents& found) const {
   const std::string copy = options_.path + ".damaged";
   std::error_code failure;
   std::filesystem::copy_file(options_.path, copy, std::filesystem::copy_options::overwrite_existing,
@@ -192,11 +78,11 @@ void DurableJournal::cut_to(size_t size) const {
 
 // Writes a new file next to the old one and renames it, so that no crash leaves half a header.
 DurableJournal::NewFile DurableJournal::create_file() const {
-  NewFile created{.path = options_.path + ".new", .id = random_hex(kIdSize / 2)};
+  NewFile created{.path = options_.path + ".new", .id = random_hex(journal_file::kIdSize / 2)};
   created.file.reset(
       open(created.path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_APPEND | O_CLOEXEC, 0600));
   const bool good = created.file &&
-                    write_all(created.file.get(), std::string(kMagic) + created.id) &&
+                    write_all(created.file.get(), std::string(journal_file::kMagic) + created.id) &&
                     fsync(created.file.get()) == 0;
   if (!good) throw disk_failed(options_.path);
   return created;
@@ -206,19 +92,19 @@ void DurableJournal::switch_to(NewFile created) {
   if (rename(created.path.c_str(), options_.path.c_str()) != 0) throw disk_failed(options_.path);
   file_ = std::move(created.file);
   id_ = std::move(created.id);
-  size_ = written_ = kFileHeader;
+  size_ = written_ = journal_file::kHeaderSize;
   next_ = 1;
   durable_ = 0;
   torn_ = false;
 }
 
 Task<void> DurableJournal::append(std::string payload) {
-  if (payload.size() > kMaxPayload)
+  if (payload.size() > journal_file::kMaxPayload)
     throw Error(ErrorCode::too_large, "the record is too large for the journal");
   uint64_t sequence = 0;
   {
     const std::lock_guard lock(mutex_);
-    const size_t bytes = kRecordHeader + payload.size();
+    const size_t bytes = journal_file::kRecordHeaderSize + payload.size();
     if (size_ + bytes > options_.max_bytes)
       throw Error(ErrorCode::unavailable, "the journal " + options_.path + " is full");
     sequence = next_++;
@@ -251,7 +137,7 @@ void DurableJournal::write_waiting() {
     const std::lock_guard lock(mutex_);
     through = next_ - 1;
     for (const Record& record : records_)
-      if (record.sequence > durable_) bytes += encoded_record(record);
+      if (record.sequence > durable_) bytes += journal_file::encoded(record);
   }
   const bool good = append_to_file(bytes);
   const std::lock_guard lock(mutex_);
@@ -305,7 +191,7 @@ void DurableJournal::trim_now(uint64_t through) {
   // The numbering starts over: an append that has yet to learn that it failed must not be confused
   // with another.
   const auto is_done = [this] {
-    return records_.empty() && failed_.empty() && size_ > kFileHeader;
+    return records_.empty() && failed_.empty() && size_ > journal_file::kHeaderSize;
   };
   {
     const std::lock_guard lock(mutex_);
@@ -336,7 +222,7 @@ std::optional<DurableJournal::Inspection> DurableJournal::inspect(const std::str
   std::error_code missing;
   const auto size = std::filesystem::file_size(path, missing);
   if (missing) return std::nullopt;
-  const Contents contents = Contents::read(path, static_cast<size_t>(size));
+  const journal_file::Contents contents = journal_file::read(path, static_cast<size_t>(size));
   return Inspection{contents.records.size(), contents.size, contents.whole < contents.size,
                     contents.damaged};
 }

@@ -8,6 +8,7 @@
 
 #include "gateway/core/async.hpp"
 #include "gateway/core/fd.hpp"
+#include "gateway/core/journal_file.hpp"
 
 namespace sandgate {
 
@@ -22,10 +23,7 @@ class DurableJournal {
     std::string path;
     size_t max_bytes = 16 << 20;  // of the file; memory use is about the same
   };
-  struct Record {
-    uint64_t sequence = 0;  // from 1, unique within id()
-    std::string payload;
-  };
+  using Record = journal_file::Record;
 
   // Opens or creates the file. Throws Error(unavailable) if that fails and Error(invalid) if the
   // file is not a journal.
@@ -58,7 +56,6 @@ class DurableJournal {
   static std::optional<Inspection> inspect(const std::string& path);  // empty: no such file
 
  private:
-  struct Contents;
   // A new empty file with its own id, already on disk.
   struct NewFile {
     std::string path, id;
@@ -75,7 +72,7 @@ class DurableJournal {
   bool append_to_file(const std::string& bytes);
   bool cut_torn_bytes();
   void cut_to(size_t size) const;
-  void back_up_damaged(const Contents& found) const;
+  void back_up_damaged(const journal_file::Contents& found) const;
 
   const Options options_;
   size_t damaged_ = 0;
