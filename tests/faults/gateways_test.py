@@ -55,7 +55,8 @@ def test_a_copy_of_a_home_waits_for_its_original():
             subprocess.run(["chown", "-R", "sandgate", copy.home + "/gateway"], check=True)
             thread = threading.Thread(target=copy.start, args=(200,))
             thread.start()
-            wait_until(lambda: "under the name of this machine" in copy.log(), 30, "it says what it waits for")
+            wait_until(lambda: os.path.exists(copy.log_path) and "under the name of this machine" in copy.log(), 30,
+                       "it says what it waits for")
             # Long enough for each to ask its node for all it has.
             time.sleep(35)
             assert client.ok("POST", f"/v1/sandboxes/{box}/exec", {"command": ["true"]})["exit_code"] == 0
