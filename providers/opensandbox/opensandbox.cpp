@@ -192,7 +192,7 @@ Task<ShellProvider::LineResult> OpenSandboxProvider::run(std::string id, std::st
                 .json = std::move(body),
                 .headers = {{"Accept", "text/event-stream"}}};
   call.deadline = std::chrono::seconds(30);
-  call.silence = std::chrono::seconds(60);
+  call.silence = shell::kLineAnswer;
   const auto stream = co_await inside.stream(std::move(call));
   LineSplitter lines;
   LineResult ran;
