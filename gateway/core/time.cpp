@@ -90,6 +90,9 @@ std::optional<Time> from_rfc3339(std::string_view text) {
   const Time time = Time(std::chrono::sys_days(date)) + std::chrono::hours(hour) +
                     std::chrono::minutes(minute) + std::chrono::seconds(second) +
                     std::chrono::microseconds(*micros) - *offset;
+  // Leap seconds end a day in UTC.
+  if (second == 60 && time - std::chrono::floor<std::chrono::days>(time) >= std::chrono::seconds(1))
+    return std::nullopt;
   return time < kEarliest || time >= kEnd ? std::nullopt : std::optional(time);
 }
 

@@ -26,8 +26,13 @@ TEST(Rfc3339, RefusesWhatIsNotATime) {
        {"", "2026-11-20", "2026-13-01T00:00:00Z", "2026-02-30T00:00:00Z", "2026-11-20T24:00:00Z",
         "2026-11-20T08:00:00", "2026-11-20T08:00:00.Z", "2026-11-20T08:00:00Zx", "now",
         "0000-06-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-00:01",
-        "9999-12-31T23:59:60Z"})
+        "9999-12-31T23:59:60Z", "2026-11-20T12:34:60Z", "2026-11-20T23:59:60+01:00"})
     EXPECT_FALSE(from_rfc3339(text)) << text;
+}
+
+TEST(Rfc3339, LeapSecondsAreAtTheEndOfADay) {
+  for (const char* text : {"2016-12-31T23:59:60Z", "2016-12-31T18:59:60-05:00"})
+    EXPECT_EQ(to_rfc3339(*from_rfc3339(text)), "2017-01-01T00:00:00Z");
 }
 
 TEST(FileTime, IsOneThatCanBeWrittenAndRead) {
