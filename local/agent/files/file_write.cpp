@@ -130,6 +130,8 @@ void PendingFile::commit(uint32_t mode, timespec modified, bool durable) {
   ::futimens(file_.get(), times);  // on failure the file keeps the current time
   if (durable) sync(file_.get());
   give_name();
+  // The kernel runs no program that is open for writing.
+  file_.reset();
   if (::renameat(directory, temporary_.c_str(), directory, place_.name.c_str()) != 0)
     throw path_error(path_);
   temporary_.clear();

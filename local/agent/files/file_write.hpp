@@ -20,8 +20,9 @@ class PendingFile {
   PendingFile& operator=(const PendingFile&) = delete;
 
   void write(std::string_view bytes);
-  // Gives the file its mode, time and name. With `durable`, the file is synced to disk before this
-  // returns. Throws Error, quota_exceeded when the disk is full.
+  // Gives the file its mode, time and name, under which it can be run at once; nothing may follow.
+  // With `durable`, the file is synced to disk before this returns. Throws Error, quota_exceeded
+  // when the disk is full.
   void commit(uint32_t mode, timespec modified, bool durable);
 
  private:

@@ -189,6 +189,17 @@ TEST_F(FilesTest, AFileHasNoNameBeforeItIsWhole) {
   EXPECT_EQ(entries_of(home()), (std::set<std::string>{"new", "there"}));
 }
 
+TEST_F(FilesTest, AProgramCanBeRunOnceItHasItsName) {
+  const std::string path = home() + "/program";
+  const agent::Place place = agent::open_place(path);
+  agent::PendingFile file(place, path);
+  file.write("#!/bin/sh\n");
+  file.commit(0755, {}, false);
+  const Fd program(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  // Granted only if nobody has it open for writing, which would make execve() fail.
+  EXPECT_EQ(::fcntl(program.get(), F_SETLEASE, F_RDLCK), 0) << std::strerror(errno);
+}
+
 // For a process of its own, which hides /proc from nobody else.
 [[noreturn]] void replace_without_proc(const std::string& directory) noexcept {
   if (::unshare(CLONE_NEWNS) != 0 || ::mount("", "/", "", MS_REC | MS_PRIVATE, nullptr) != 0 ||
