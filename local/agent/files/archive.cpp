@@ -8,6 +8,7 @@
 #include <climits>
 
 #include "local/agent/files/extraction.hpp"
+#include "local/agent/files/file_read.hpp"
 #include "local/agent/files/tar_reader.hpp"
 #include "local/agent/files/tar_writer.hpp"
 #include "local/agent/files/tree_walk.hpp"
@@ -103,7 +104,8 @@ class Packing {
     send(tar_header(entry));
   }
 
-  // Pads with zeros when the file shrinks meanwhile: the content must have the header's size.
+  // Content has the size that its header says. Whoever unpacks zeros in place of what is missing
+  // takes them for the file's, so a file that became shorter breaks the archive off.
   void add_file(const Fd& directory, const std::string& name, TarEntry entry) {
     const Fd file(open_safely(directory.get(), name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK));
     struct stat info;
@@ -112,15 +114,12 @@ class Packing {
     if (!S_ISREG(info.st_mode)) return;
     entry.size = static_cast<uint64_t>(info.st_size);
     send(tar_header(entry));
-    bool ended = false;
-    for (uint64_t left = entry.size; left > 0;) {
-      std::string part(std::min<uint64_t>(left, kMaxPayload), '\0');
-      const ssize_t got = ended ? 0 : ::read(file.get(), part.data(), part.size());
-      if (got < 0 && errno == EINTR) continue;
-      if (got < 0) throw path_error(entry.name);
-      ended = got == 0;
-      if (got > 0) part.resize(static_cast<size_t>(got));
-      left -= part.size();
+    std::string part;
+    for (uint64_t at = 0; at < entry.size; at += part.size()) {
+      part.resize(std::min<uint64_t>(entry.size - at, kMaxPayload));
+      if (read_fully(file, part.data(), part.size(), at, entry.name) < part.size())
+        throw Error(ErrorCode::unavailable,
+                    "'" + entry.name + "' became shorter while it was read");
       send(part);
     }
     send(std::string(tar_padding(entry.size), '\0'));

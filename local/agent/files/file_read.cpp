@@ -28,20 +28,6 @@ Fd open_for_reading(const std::string& path, struct stat& info) {
   return file;
 }
 
-size_t read_fully(const Fd& file, char* into, size_t wanted, uint64_t offset,
-                  const std::string& path) {
-  size_t have = 0;
-  while (have < wanted) {
-    const ssize_t got =
-        ::pread(file.get(), into + have, wanted - have, static_cast<off_t>(offset + have));
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw path_error(path);
-    if (got == 0) break;
-    have += static_cast<size_t>(got);
-  }
-  return have;
-}
-
 // Reads payloads directly into the send buffer, several frames per send.
 void send_range(FileSession& session, const Fd& file, uint64_t offset, uint64_t length,
                 const std::string& path) {
@@ -121,6 +107,20 @@ void gather(const Fd& parent, const std::string& name, const std::string& path, 
 }
 
 }  // namespace
+
+size_t read_fully(const Fd& file, char* into, size_t wanted, uint64_t offset,
+                  const std::string& path) {
+  size_t have = 0;
+  while (have < wanted) {
+    const ssize_t got =
+        ::pread(file.get(), into + have, wanted - have, static_cast<off_t>(offset + have));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw path_error(path);
+    if (got == 0) break;
+    have += static_cast<size_t>(got);
+  }
+  return have;
+}
 
 void read_file(FileSession& session, FileRequest& request) {
   const std::string path = request.path("path");

@@ -12,4 +12,8 @@ void stat_file(FileSession& session, FileRequest& request);
 // too_large beyond 100 000 entries or 16 MiB of names.
 void list_files(FileSession& session, FileRequest& request);
 
+// Reads `wanted` bytes of a file from `offset`; fewer only at its end. Errors name `path`.
+size_t read_fully(const Fd& file, char* into, size_t wanted, uint64_t offset,
+                  const std::string& path);
+
 }  // namespace sandgate::agent

@@ -1,6 +1,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <array>
+#include <filesystem>
 #include <fstream>
 
 #include "local/agent/files/tar_writer.hpp"
@@ -100,6 +102,19 @@ TEST_F(ArchiveTest, TakesFilesFromBefore1970) {
     EXPECT_EQ(unpack(tar), "none") << format;
     EXPECT_EQ(exec("stat -c %Y out/old").out, "-86400\n") << format;
   }
+}
+
+// What is left of it would otherwise be unpacked with zeros that nobody wrote.
+TEST_F(ArchiveTest, AFileThatBecomesShorterBreaksItOff) {
+  exec("mkdir in; truncate -s 64M in/big");
+  const std::string outcome = go([&]() -> Task<std::string> {
+    const auto source = co_await client_.read_archive("in");
+    std::array<char, 4096> begin;
+    EXPECT_GT(co_await source->read(begin), 0u);
+    std::filesystem::resize_file(home() + "/in/big", 1000);
+    co_return co_await refusal(read_all(*source));
+  });
+  EXPECT_EQ(outcome, "unavailable");
 }
 
 TEST_F(ArchiveTest, OneFileIsAnArchiveToo) {
