@@ -23,6 +23,10 @@ size_t bytes_of(const CachedSandboxPtr& value) {
   return sum;
 }
 
+CachedSandboxPtr with_body(const SandboxRecord& record) {
+  return std::make_shared<const CachedSandbox>(CachedSandbox{record, to_json(record).dump()});
+}
+
 int64_t steady_ns() { return Steady::now().time_since_epoch().count(); }
 
 }  // namespace
@@ -30,6 +34,20 @@ int64_t steady_ns() { return Steady::now().time_since_epoch().count(); }
 SandboxCache::SandboxCache(Database& database, Limits limits)
     : database_(database),
       limits_per_shard_{std::max<size_t>(1, limits.entries / kShards), limits.bytes / kShards} {}
+
+void SandboxCache::Shard::note(const SandboxId& id, int64_t revision) {
+  latest[++changes % kChanges] = {std::hash<std::string>{}(id.value), revision};
+}
+
+bool SandboxCache::Shard::is_current(const SandboxId& id, int64_t revision, Mark mark) const {
+  if (changes - mark.changes > kChanges) return false;
+  const size_t hash = std::hash<std::string>{}(id.value);
+  for (uint64_t number = changes; number > mark.changes; --number) {
+    const Change& change = latest[number % kChanges];
+    if (change.id_hash == hash) return revision != 0 && change.revision == revision;
+  }
+  return true;
+}
 
 SandboxCache::Shard& SandboxCache::shard_of(const SandboxId& id) {
   return shards_[std::hash<std::string>{}(id.value) % kShards];
@@ -79,13 +97,11 @@ Task<CachedSandboxPtr> SandboxCache::find(SandboxId id) {
     throw *error;
   }
   const auto& record = std::get<0>(outcome);
-  if (!record) {
-    put(id, nullptr, mark);
-    co_return nullptr;
-  }
-  auto value =
-      std::make_shared<const CachedSandbox>(CachedSandbox{*record, to_json(*record).dump()});
-  put(id, value, mark);
+  CachedSandboxPtr value;
+  if (record) value = with_body(*record);
+  Shard& shard = shard_of(id);
+  std::lock_guard lock(shard.mutex);
+  put(shard, id, value, mark);
   co_return value;
 }
 
@@ -96,20 +112,17 @@ SandboxCache::Mark SandboxCache::mark_of(const SandboxId& id) {
 }
 
 void SandboxCache::store(const SandboxRecord& record, Mark as_of) {
-  put(record.id,
-      std::make_shared<const CachedSandbox>(CachedSandbox{record, to_json(record).dump()}), as_of);
+  auto value = with_body(record);
+  Shard& shard = shard_of(record.id);
+  std::lock_guard lock(shard.mutex);
+  if (!put(shard, record.id, std::move(value), as_of)) return invalidate(shard, record.id);
+  shard.note(record.id, record.revision);  // rows that were read before the change come too late
 }
 
-void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) {
-  if (value && !is_settled(value->record.state)) return;
+bool SandboxCache::put(Shard& shard, const SandboxId& id, CachedSandboxPtr value, Mark as_of) {
+  if (value && !is_settled(value->record.state)) return false;
+  if (!shard.is_current(id, value ? value->record.revision : 0, as_of)) return false;
   const auto until = Steady::now() + (value ? kKeep : kKeepAbsence);
-  Shard& shard = shard_of(id);
-  std::lock_guard lock(shard.mutex);
-  // A change since the read may be of this row. The value is current if it holds that very change.
-  const auto known = shard.entries.find(id.value);
-  const bool is_latest = value && value->record.revision != 0 && known != shard.entries.end() &&
-                         known->second.notified_revision == value->record.revision;
-  if (shard.changes != as_of.changes && !is_latest) return;
   auto [entry, added] = shard.entries.try_emplace(id.value);
   if (added) {
     shard.recent.push_front(id.value);
@@ -123,6 +136,7 @@ void SandboxCache::put(const SandboxId& id, CachedSandboxPtr value, Mark as_of) 
   entry->second.invalidated = false;
   shard.recent.splice(shard.recent.begin(), shard.recent, entry->second.position);
   forget_old(shard);
+  return true;
 }
 
 void SandboxCache::forget_old(Shard& shard) const {
@@ -138,11 +152,14 @@ void SandboxCache::forget_old(Shard& shard) const {
 void SandboxCache::invalidate(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
-  ++shard.changes;
+  invalidate(shard, id);
+}
+
+void SandboxCache::invalidate(Shard& shard, const SandboxId& id) {
+  shard.note(id, 0);
   const auto found = shard.entries.find(id.value);
   if (found == shard.entries.end()) return;
   found->second.invalidated = true;
-  found->second.notified_revision = 0;
   shard.recent.splice(shard.recent.end(), shard.recent, found->second.position);
 }
 
@@ -151,18 +168,17 @@ void SandboxCache::invalidate(const SandboxId& id) {
 void SandboxCache::on_change(const SandboxId& id, int64_t revision) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
+  shard.note(id, revision);
   const auto found = shard.entries.find(id.value);
-  const bool known = found != shard.entries.end();
-  if (known) found->second.notified_revision = revision;
-  if (known && found->second.value && found->second.value->record.revision == revision) return;
-  ++shard.changes;
-  if (known) found->second.invalidated = true;
+  if (found == shard.entries.end()) return;
+  const CachedSandboxPtr& value = found->second.value;
+  if (!value || value->record.revision != revision) found->second.invalidated = true;
 }
 
 void SandboxCache::evict(const SandboxId& id) {
   Shard& shard = shard_of(id);
   std::lock_guard lock(shard.mutex);
-  ++shard.changes;
+  shard.note(id, 0);
   const auto found = shard.entries.find(id.value);
   if (found == shard.entries.end()) return;
   shard.bytes -= found->second.bytes;
@@ -173,11 +189,8 @@ void SandboxCache::evict(const SandboxId& id) {
 void SandboxCache::clear() {
   for (Shard& shard : shards_) {
     std::lock_guard lock(shard.mutex);
-    ++shard.changes;
-    for (auto& [id, entry] : shard.entries) {
-      entry.invalidated = true;
-      entry.notified_revision = 0;
-    }
+    shard.changes += kChanges + 1;  // no row that was read before is current
+    for (auto& [id, entry] : shard.entries) entry.invalidated = true;
   }
 }
 

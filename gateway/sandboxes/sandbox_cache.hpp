@@ -48,8 +48,8 @@ class SandboxCache {
   void invalidate(const SandboxId& id);
   // As invalidate(), for a sandbox that has ended; also frees the entry.
   void evict(const SandboxId& id);
-  // As invalidate(), but caches the row that the committed transaction returned last. `as_of` was
-  // taken before that transaction began; a concurrent change since then wins.
+  // As invalidate(), but caches the row that the committed transaction returned last, unless it has
+  // changed again since `as_of`, which was taken before that transaction began.
   struct Mark {
     uint64_t changes = 0;
   };
@@ -69,16 +69,27 @@ class SandboxCache {
     CachedSandboxPtr value;  // null: no such sandbox
     std::chrono::steady_clock::time_point until;
     bool invalidated = false;
-    int64_t notified_revision = 0;  // 0: invalidated since by invalidate() or clear()
     size_t bytes = 0;  // of the value, about
     std::list<std::string>::iterator position;
+  };
+  // So many changes of a shard are remembered. A row that was read before more of them is not
+  // cached.
+  static constexpr uint64_t kChanges = 256;
+  struct Change {
+    size_t id_hash = 0;
+    int64_t revision = 0;  // that the row has since; 0: not known
   };
   struct Shard {
     std::mutex mutex;
     std::unordered_map<std::string, Entry> entries;
     std::list<std::string> recent;  // front: most recently used
     size_t bytes = 0;  // of all entries
-    uint64_t changes = 0;  // a load that began before a change is not cached
+    uint64_t changes = 0;  // so far; the latest are in `latest`, each at its number modulo kChanges
+    std::array<Change, kChanges> latest;
+
+    void note(const SandboxId& id, int64_t revision);
+    // Whether a row with this revision, read after `mark`, is what the last known change left.
+    bool is_current(const SandboxId& id, int64_t revision, Mark mark) const;
   };
 
   Shard& shard_of(const SandboxId& id);
@@ -87,7 +98,9 @@ class SandboxCache {
   void on_change(const SandboxId& id, int64_t revision);
   // Of any age, but not invalidated; null when there is none. For when the database is away.
   CachedSandboxPtr last_known(const SandboxId& id);
-  void put(const SandboxId& id, CachedSandboxPtr value, Mark as_of);
+  // These want the shard's lock. False, without caching the value, if it is not current.
+  bool put(Shard& shard, const SandboxId& id, CachedSandboxPtr value, Mark as_of);
+  static void invalidate(Shard& shard, const SandboxId& id);
   void forget_old(Shard& shard) const;
 
   static constexpr size_t kShards = 16;

@@ -85,6 +85,73 @@ TEST(SandboxCache, KeepsWhatItHoldsWhenToldOfThatVeryChange) {
   beats.join();
 }
 
+// A cache that trusts itself for the next 900 ms, with a sandbox in it.
+struct Listening {
+  World world;
+  SandboxCache cache{*world.database};
+  SandboxRecord record{
+      .id = SandboxId::make(), .state = SandboxState::running, .ttl_seconds = 100, .revision = 1};
+
+  Listening() {
+    cache.on_notification("beat");
+    cache.store(record, cache.mark_of(record.id));
+  }
+  void others_change(int times) {
+    for (int i = 0; i < times; ++i) cache.invalidate(SandboxId::make());
+  }
+  // Stores the sandbox with another time to live.
+  void extend(int64_t ttl_seconds, SandboxCache::Mark as_of) {
+    record.ttl_seconds = ttl_seconds;
+    ++record.revision;
+    cache.store(record, as_of);
+  }
+  // Its time to live; 0: it has to be read.
+  int64_t cached() {
+    const auto known = cache.peek(record.id);
+    return known && *known ? (*known)->record.ttl_seconds : 0;
+  }
+};
+
+TEST(SandboxCache, ChangesOfOthersKeepNoOldValue) {
+  Listening world;
+  auto mark = world.cache.mark_of(world.record.id);
+  world.others_change(200);
+  world.extend(200, mark);
+  EXPECT_EQ(world.cached(), 200);
+  mark = world.cache.mark_of(world.record.id);
+  world.others_change(16 * 300);
+  world.extend(300, mark);
+  EXPECT_EQ(world.cached(), 0) << "the sandbox itself may be among so many";
+}
+
+TEST(SandboxCache, WhoeverChangesASandboxLastIsRemembered) {
+  Listening world;
+  const auto early = world.cache.mark_of(world.record.id);
+  const SandboxRecord old = world.record;
+  world.extend(200, early);
+  world.cache.store(old, early);
+  EXPECT_EQ(world.cached(), 0) << "a row that was read before the change comes too late";
+  world.extend(300, world.cache.mark_of(world.record.id));
+  EXPECT_EQ(world.cached(), 300);
+  const auto mark = world.cache.mark_of(world.record.id);
+  world.cache.invalidate(world.record.id);
+  world.extend(400, mark);
+  EXPECT_EQ(world.cached(), 0) << "somebody changed it meanwhile";
+}
+
+TEST(SandboxCache, TheChangeThatItIsToldOfIsItsOwn) {
+  Listening world;
+  const auto mark = world.cache.mark_of(world.record.id);
+  world.cache.on_notification(world.record.id.value + " 2");
+  EXPECT_EQ(world.cached(), 0);
+  world.extend(200, mark);
+  EXPECT_EQ(world.cached(), 200);
+  world.cache.on_notification(world.record.id.value + " 2");
+  EXPECT_EQ(world.cached(), 200);
+  world.cache.on_notification(world.record.id.value + " 3");
+  EXPECT_EQ(world.cached(), 0);
+}
+
 // How many of a hundred sandboxes with so much metadata are remembered.
 size_t remembered(Database& database, size_t bytes_of_metadata, SandboxCache::Limits limits) {
   SandboxCache cache(database, limits);
