@@ -11,7 +11,7 @@ Error not_read() { return Error(ErrorCode::conflict, "the process no longer read
 
 InputStream::InputStream(Connection& connection, std::shared_ptr<Process> process)
     : connection_(connection), process_(std::move(process)) {
-  if (process_->ended() || !process_->input_open()) throw not_read();
+  if (!is_read()) throw not_read();
   process_->add_observer(this);
 }
 
@@ -19,7 +19,8 @@ InputStream::~InputStream() { process_->remove_observer(this); }
 
 void InputStream::on_frame(const Frame& frame) {
   if (frame.type == FrameType::bytes) {
-    if (!process_->write_input(frame.payload)) refuse();
+    if (!process_->write_input(frame.payload)) return refuse();
+    taken_ = process_->input_ready();
     return;
   }
   if (frame.type != FrameType::end) throw Error(ErrorCode::invalid, "only input may follow");
@@ -29,7 +30,8 @@ void InputStream::on_frame(const Frame& frame) {
 
 void InputStream::on_process() {
   if (done_) return;
-  if (process_->ended() || !process_->input_open()) return refuse();
+  if (!taken_ && !is_read()) return refuse();
+  taken_ = taken_ || process_->input_ready();
   if (ended_)
     finish_if_taken();
   else
@@ -42,7 +44,7 @@ void InputStream::refuse() {
 }
 
 void InputStream::finish_if_taken() {
-  if (done_ || !process_->input_ready()) return;
+  if (done_ || !taken_) return;
   done_ = true;
   connection_.reply(nlohmann::json::object());
   connection_.finish();

@@ -8,7 +8,7 @@
 namespace sandgate::agent {
 
 // The operation that only writes a process's input. It replies once the process's pipe has accepted
-// all bytes.
+// all bytes, even if the process has ended since.
 class InputStream : public Operation, public ProcessObserver {
  public:
   // Throws Error(conflict) when the process no longer reads.
@@ -23,11 +23,13 @@ class InputStream : public Operation, public ProcessObserver {
   uint64_t position() const override { return UINT64_MAX; }
 
  private:
+  bool is_read() const { return !process_->ended() && process_->input_open(); }
   void refuse();
   void finish_if_taken();
 
   Connection& connection_;
   const std::shared_ptr<Process> process_;
+  bool taken_ = true;  // all bytes so far
   bool ended_ = false, done_ = false;
 };
 

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "gateway/core/settle.hpp"
+#include "local/agent/client/client_connection.hpp"
 #include "tests/local/agent/agent_fixture.hpp"
 
 namespace sandgate::test {
@@ -143,6 +144,24 @@ TEST_F(BackgroundTest, InputThatNobodyReadsIsRefused) {
   });
   EXPECT_EQ(go([&] { return refusal(client_.write_stdin(id, "lost")); }), "conflict");
   EXPECT_EQ(go([&] { return refusal(client_.write_stdin(id, "lost")); }), "conflict");
+}
+
+TEST_F(BackgroundTest, InputThatWasTakenIsNotRefusedSinceItEndedTheProcess) {
+  const auto outcome_of = [&](std::string id, std::string bytes) -> Task<std::string> {
+    Json request{{"process", id}};
+    auto opening = agent::ClientConnection::open(socket_path(), "write_stdin", std::move(request));
+    const auto connection = co_await std::move(opening);
+    co_await connection->send_bytes(bytes);
+    while ((co_await client_.process(id)).state != ProcessState::exited)
+      co_await sleep_for(std::chrono::milliseconds(10));
+    co_await connection->send_end();
+    co_return co_await refusal(connection->receive_reply());
+  };
+  const std::string reads_one = "head -n 1 > line";
+  EXPECT_EQ(go([&] { return outcome_of(start_background(reads_one), "quit\n"); }), "none");
+  EXPECT_EQ(exec("cat line").out, "quit\n");
+  const std::string too_much = "quit\n" + std::string(300'000, 'x');
+  EXPECT_EQ(go([&] { return outcome_of(start_background(reads_one), too_much); }), "conflict");
 }
 
 TEST_F(BackgroundTest, SignalsTheGroup) {
