@@ -7,15 +7,24 @@
 namespace sandgate::delivery_rows {
 namespace {
 
+// Every transaction locks a webhook's row before those of its deliveries, as its removal does: what
+// locks them the other way round meets it halfway, and one of both fails.
+
 // Webhooks come in random order, so that none is always last when more is due than can be taken.
 // Those of one owner share 32 deliveries, so that one owner's slow receivers cannot hold up
 // others'.
 constexpr char kTakeDue[] = R"sql(
-  WITH due AS (
+  WITH probed AS MATERIALIZED (
+    SELECT id FROM webhook WHERE disabled_at IS NULL AND failing_since IS NOT NULL
+      AND rest_until <= now() AND EXISTS (SELECT FROM webhook_delivery
+        WHERE webhook = webhook.id AND next_try_at <= now())
+    FOR NO KEY UPDATE SKIP LOCKED),
+  due AS (
     SELECT d.webhook, d.position FROM
       (SELECT id, failing_since, rest_until,
           least(8, greatest(1, 32 / count(*) OVER (PARTITION BY tenant))) AS most
-        FROM webhook WHERE disabled_at IS NULL ORDER BY random()) w
+        FROM webhook WHERE disabled_at IS NULL
+          AND (failing_since IS NULL OR id IN (SELECT id FROM probed)) ORDER BY random()) w
       CROSS JOIN LATERAL (SELECT webhook, position FROM webhook_delivery
         WHERE webhook = w.id AND next_try_at <= now() AND w.rest_until <= now()
         ORDER BY next_try_at, position
@@ -29,9 +38,9 @@ constexpr char kTakeDue[] = R"sql(
     FROM due WHERE webhook_delivery.webhook = due.webhook
       AND webhook_delivery.position = due.position
     RETURNING due.webhook, due.position, attempts),
-  probed AS (
+  resting AS (
     UPDATE webhook SET rest_until = now() + make_interval(secs => $2 / 1000.0)
-    WHERE failing_since IS NOT NULL AND id IN (SELECT webhook FROM due))
+    WHERE id IN (SELECT id FROM probed) AND id IN (SELECT webhook FROM due))
   SELECT w.id AS webhook, w.tenant AS owner, w.name, w.url, w.secret, t.attempts, e.position,
     e.id, e.tenant, e.type, e.subject, e.at, e.data
   FROM taken t JOIN webhook w ON w.id = t.webhook JOIN event e ON e.position = t.position
@@ -72,21 +81,21 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most
 }
 
 void set_delivered(pqxx::work& tx, const Delivery& delivery) {
-  const auto removed = tx.exec_params(
-      "DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2 AND attempts = $3",
-      delivery.webhook, delivery.event.position, delivery.attempts);
-  if (removed.affected_rows() == 0) return;
+  // Of several deliveries none waits for another, but each for a removal.
+  tx.exec_params("SELECT FROM webhook WHERE id = $1 FOR KEY SHARE", delivery.webhook);
   // Limits writes to a busy webhook's row to one a second.
   tx.exec_params(
       "UPDATE webhook SET last_success_at = now(), failing_since = NULL, rest_until = now()"
       " WHERE id = $1 AND (failing_since IS NOT NULL OR last_success_at IS NULL"
       "   OR last_success_at < now() - interval '1 second')",
       delivery.webhook);
+  tx.exec_params(
+      "DELETE FROM webhook_delivery WHERE webhook = $1 AND position = $2 AND attempts = $3",
+      delivery.webhook, delivery.event.position, delivery.attempts);
 }
 
 FailureOutcome set_failed(pqxx::work& tx, const Delivery& delivery, const std::string& reason,
                           std::chrono::milliseconds pause, std::chrono::seconds patience) {
-  // Lock the webhook's row first, in the order of a webhook's removal.
   const auto webhook = tx.exec_params(
       "UPDATE webhook SET last_failure_at = now(), last_failure = $2, last_failure_event = $3,"
       " failing_since = CASE WHEN last_failure_at > now() - make_interval(secs => $6)"

@@ -29,7 +29,8 @@ std::vector<Delivery> take_due(pqxx::work& tx, const Cipher& cipher, size_t most
                                std::chrono::milliseconds lease,
                                const std::vector<int64_t>& under_way = {});
 
-// Deletes an accepted delivery. No effect when the lease ran out and another replica took it.
+// Deletes an accepted delivery, unless the lease ran out and another replica took it. Either way
+// the webhook has had a success.
 void set_delivered(pqxx::work& tx, const Delivery& delivery);
 
 enum class FailureOutcome { retry, given_up, webhook_disabled };

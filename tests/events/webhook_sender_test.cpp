@@ -334,6 +334,34 @@ TEST_F(WebhookSenderTest, RemovedMeansNothingIsSent) {
   EXPECT_TRUE(receiver.calls().empty());
 }
 
+// A removal locks the webhook first, and what waits to be sent then.
+TEST_F(WebhookSenderTest, ARemovalMeetsNoDeliveryHalfway) {
+  const auto meets = [&](const char* what, std::function<void()> work) {
+    pqxx::connection connection(database.url());
+    pqxx::work removal(connection);
+    removal.exec("SELECT FROM webhook FOR UPDATE");
+    auto working = std::async(std::launch::async, std::move(work));
+    EXPECT_TRUE(test::eventually([&] {
+      return database.has_lock_waiter() ||
+             working.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    })) << what;
+    EXPECT_NO_THROW(removal.exec("SELECT FROM webhook_delivery FOR UPDATE NOWAIT")) << what;
+    removal.abort();
+    working.get();
+  };
+  happen(3);
+  meets("a delivery", [&] { EXPECT_EQ(run(sender.step()), 3u); });
+  happen();
+  answer(500);
+  run(sender.step());
+  all_due();
+  meets("a failing webhook", [&] { run(sender.step()); });
+  answer(200);
+  all_due();
+  EXPECT_EQ(run(sender.step()), 1u);
+  EXPECT_EQ(state(), "active");
+}
+
 TEST_F(WebhookSenderTest, Counts) {
   happen();
   run(sender.step());
