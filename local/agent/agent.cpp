@@ -13,6 +13,8 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
+#include <utility>
 #include <vector>
 
 #include "gateway/core/error.hpp"
@@ -32,6 +34,13 @@ constexpr size_t kMaxLasting = 256, kMaxWaiting = 256, kMaxOthers = 64;
 constexpr size_t kMaxConnections = kMaxLasting + kMaxWaiting + kMaxOthers;
 constexpr size_t kMaxWaitingBytes = 4 * 1024 * 1024;  // of the requests that wait
 constexpr std::chrono::milliseconds kPause{50};  // after accept() failed for lack of resources
+// A file's worker answers a moment before its process is gone, and whoever heard the answer may
+// want its place at once.
+constexpr std::chrono::milliseconds kPatience{100};
+
+bool lacks_place(const Error& refusal) {
+  return refusal.code == ErrorCode::quota_exceeded || refusal.code == ErrorCode::unavailable;
+}
 
 // Accepts connections and reaps children until its listener breaks.
 class Agent {
@@ -53,6 +62,12 @@ class Agent {
   }
 
  private:
+  struct Waiting {
+    Connection* connection;
+    std::string request;
+    Loop::Instant until{};  // of one that was refused: when that is told
+  };
+
   // All signals are blocked and SIGCHLD is read from a descriptor, so that a tenant's signals have
   // no effect on the agent.
   void protect() {
@@ -86,8 +101,8 @@ class Agent {
         end_if_file_worker(pid);
       else if (context_.preforked_child && context_.preforked_child->pid() == pid)
         context_.preforked_child->reaped();
-      else if (!context_.processes.reaped(pid, status))
-        context_.file_workers.erase(pid);
+      else if (!context_.processes.reaped(pid, status) && context_.file_workers.erase(pid) > 0)
+        retry_refused();
     }
   }
 
@@ -115,23 +130,47 @@ class Agent {
   }
 
   std::unique_ptr<Operation> start(Connection& from, const nlohmann::json& request) {
-    if (!starts_lasting(request) || lasting() < kMaxLasting)
+    if (starts_lasting(request) && lasting() >= kMaxLasting) {
+      keep(waiting_, {&from, request.dump()});
+      return nullptr;
+    }
+    const auto until = std::exchange(patience_, {}).value_or(context_.loop.now() + kPatience);
+    try {
       return start_operation(context_, from, request);
-    std::string text = request.dump();
-    size_t bytes = text.size();
-    for (const Waiting& one : waiting_) bytes += one.request.size();
-    if (waiting_.size() >= kMaxWaiting || bytes > kMaxWaitingBytes)
-      throw Error(ErrorCode::quota_exceeded, "the sandbox has too many commands and streams open");
-    waiting_.push_back({&from, std::move(text)});
+    } catch (const Error& refusal) {
+      const bool may_wait = !context_.file_workers.empty() && context_.loop.now() < until;
+      if (!lacks_place(refusal) || !may_wait) throw;
+    }
+    keep(refused_, {&from, request.dump(), until});
+    context_.loop.at(until, [this] { retry_refused(); });
     return nullptr;
   }
 
+  void keep(std::deque<Waiting>& queue, Waiting one) {
+    size_t bytes = one.request.size();
+    for (const Waiting& other : queue) bytes += other.request.size();
+    if (queue.size() >= kMaxWaiting || bytes > kMaxWaitingBytes)
+      throw Error(ErrorCode::quota_exceeded, "the sandbox has too many commands and streams open");
+    queue.push_back(std::move(one));
+  }
+
   void start_waiting() {
-    while (!waiting_.empty() && lasting() < kMaxLasting) {
-      const Waiting next = std::move(waiting_.front());
-      waiting_.pop_front();
-      next.connection->start(parse_json(next.request));
+    while (!waiting_.empty() && lasting() < kMaxLasting) start_kept(waiting_);
+  }
+
+  // Those that are refused again wait on.
+  void retry_refused() {
+    for (size_t left = refused_.size(); left > 0 && !refused_.empty(); --left) {
+      patience_ = refused_.front().until;
+      start_kept(refused_);
     }
+    patience_.reset();
+  }
+
+  static void start_kept(std::deque<Waiting>& queue) {
+    const Waiting next = std::move(queue.front());
+    queue.pop_front();
+    next.connection->start(parse_json(next.request));
   }
 
   // The pending connection keeps the listener readable: without a pause the loop would spin.
@@ -144,7 +183,8 @@ class Agent {
 
   // Deferred: the connection's own functions are still on the stack.
   void bury(Connection* gone) {
-    std::erase_if(waiting_, [gone](const Waiting& one) { return one.connection == gone; });
+    for (auto* queue : {&waiting_, &refused_})
+      std::erase_if(*queue, [gone](const Waiting& one) { return one.connection == gone; });
     context_.loop.at(context_.loop.now(), [this, gone] {
       connections_.erase(gone);
       context_.loop.change(listener_watch_, EPOLLIN);
@@ -152,17 +192,13 @@ class Agent {
     });
   }
 
-  struct Waiting {
-    Connection* connection;
-    std::string request;
-  };
-
   Context context_;
   Fd listener_, children_;
   SyscallLimiter syscall_limiter_;
   Loop::Id listener_watch_ = 0;
   std::map<Connection*, std::unique_ptr<Connection>> connections_;
-  std::deque<Waiting> waiting_;  // oldest first
+  std::deque<Waiting> waiting_, refused_;  // oldest first
+  std::optional<Loop::Instant> patience_;  // of the refused one that is being started again
 };
 
 }  // namespace

@@ -12,16 +12,20 @@ namespace {
 using Socket = asio::local::stream_protocol::socket;
 
 constexpr size_t kLasting = 256, kWaiting = 256;
+constexpr int kTransfers = 64;
+
+Task<void> nothing() { co_return; }
 
 class ManyClientsTest : public AgentTest {
  protected:
   // Sends a request and reads no answer.
-  void ask(const std::string& process, const std::string& line) {
+  void ask(const Json& request) {
     asked_.emplace_back(loop_);
     asked_.back().connect(asio::local::stream_protocol::endpoint(socket_path()));
-    const Json request{
-        {"protocol", 1}, {"operation", "exec"}, {"process", process}, {"shell", line}};
     asio::write(asked_.back(), asio::buffer(agent::request_frames(request.dump())));
+  }
+  void ask(const std::string& process, const std::string& line) {
+    ask({{"protocol", 1}, {"operation", "exec"}, {"process", process}, {"shell", line}});
   }
   void occupy_all() {
     for (size_t i = 0; i < kLasting; ++i) ask("sleep" + std::to_string(i), "exec sleep 1000");
@@ -54,6 +58,24 @@ TEST_F(ManyClientsTest, WhoFollowsProgramsIsNotInTheWayOfOtherRequests) {
   EXPECT_FALSE(is_there("late"));
   go([&] { return client_.signal("sleep0", SIGKILL); });
   EXPECT_TRUE(eventually([&] { return late() == kWaiting; })) << late();
+}
+
+// Its process is gone a moment after its answer.
+TEST_F(ManyClientsTest, WhatFollowsATransferHasThePlaceThatItHad) {
+  const auto refusal_while = [&](Task<void> something) {
+    return go([&]() -> Task<std::string> {
+      asio::co_spawn(co_await asio::this_coro::executor, std::move(something), asio::detached);
+      co_return co_await refusal(client_.stat("."));
+    });
+  };
+  for (int i = 0; i < kTransfers; ++i)
+    ask({{"protocol", 1}, {"operation", "write"}, {"path", "upload" + std::to_string(i)}});
+  const auto one_ends = [&]() -> Task<void> {
+    co_await sleep_for(std::chrono::milliseconds(30));
+    asked_.pop_back();
+  };
+  ASSERT_TRUE(eventually([&] { return refusal_while(nothing()) == "unavailable"; }));
+  EXPECT_EQ(refusal_while(one_ends()), "none");
 }
 
 TEST_F(ManyClientsTest, WhatWaitsForAPlaceIsForgottenWithItsClient) {
