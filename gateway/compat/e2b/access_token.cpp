@@ -12,6 +12,14 @@ bool AccessTokens::verifies(const SandboxId& sandbox, std::string_view token) co
   return equal_in_constant_time(token, token_of(sandbox));
 }
 
+std::string AccessTokens::traffic_token_of(const SandboxId& sandbox) const {
+  return hmac_sha256_hex(key_, "traffic/" + sandbox.value);
+}
+
+bool AccessTokens::verifies_traffic(const SandboxId& sandbox, std::string_view token) const {
+  return equal_in_constant_time(token, traffic_token_of(sandbox));
+}
+
 std::string signature_of(const SignedFile& file, std::string_view token) {
   std::string text = file.path + (file.writes ? ":write:" : ":read:") + file.user + ":";
   text.append(token);

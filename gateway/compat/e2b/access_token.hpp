@@ -16,6 +16,10 @@ class AccessTokens {
   explicit AccessTokens(Secret key) : key_(std::move(key)) {}
   std::string token_of(const SandboxId& sandbox) const;
   bool verifies(const SandboxId& sandbox, std::string_view token) const;
+  // The token that clients send where they do not send the other: it opens the sandbox's contexts
+  // of the code interpreter, and nothing else.
+  std::string traffic_token_of(const SandboxId& sandbox) const;
+  bool verifies_traffic(const SandboxId& sandbox, std::string_view token) const;
 
  private:
   const Secret key_;

@@ -89,9 +89,8 @@ Task<SandboxRecord> Control::shown(const http::Request& request) {
 
 Task<http::Response> Control::answer(const http::Request& request, int status) {
   const SandboxRecord record = co_await shown(request);
-  const std::string token = parts_.tokens.token_of(record.id);
   http::Response response =
-      http::Response::json(status, sandbox_json(record, token, parts_.domain));
+      http::Response::json(status, sandbox_json(record, parts_.tokens, parts_.domain));
   response.headers.emplace_back("Cache-Control", "no-store");
   co_return response;
 }
@@ -265,7 +264,7 @@ Task<Json> Control::set_up(http::Request request, int64_t seconds, bool public_p
   if (public_ports) co_await open_every_port(request);
   co_await extend(request, seconds, /*only_longer=*/false);
   const SandboxRecord record = co_await shown(request);
-  co_return sandbox_json(record, parts_.tokens.token_of(record.id), parts_.domain);
+  co_return sandbox_json(record, parts_.tokens, parts_.domain);
 }
 
 // A copy that cannot be set up is ended: the client does not learn of it.

@@ -1,5 +1,6 @@
 #include "gateway/compat/e2b/plane_router.hpp"
 
+#include "gateway/compat/e2b/code_interpreter.hpp"
 #include "gateway/compat/e2b/error_format.hpp"
 #include "gateway/compat/e2b/sandbox_address.hpp"
 #include "gateway/core/field_text.hpp"
@@ -9,22 +10,24 @@
 namespace sandgate::compat::e2b {
 namespace {
 
-constexpr std::string_view kControl = "/e2b/", kBelow = "/e2b";
-constexpr uint16_t kCodePort = 49999;  // of the server that the code interpreter's images have
+constexpr std::string_view kControl = "/e2b/", kBelow = "/e2b", kHealth = "/health";
+constexpr int kNotOpen = 502;
 
-// The answer for a sandbox port that the data plane does not serve. Clients show the text of a 404;
-// a 502 they explain with a sandbox whose time is over.
+// The answer for a sandbox port that the data plane does not serve. Clients explain a 502 with a
+// sandbox whose time is over.
 http::Response not_open(const SandboxAddress& address) {
-  const bool code = address.port == kCodePort;
-  const int status = code ? 404 : 502;
-  const char* message = code ? "runCode needs the code interpreter's server, which this sandbox "
-                               "does not have: use commands.run"
-                             : "The sandbox is running but port is not open";
-  const Json told{{"code", status},
-                  {"message", message},
+  const Json told{{"code", kNotOpen},
+                  {"message", "The sandbox is running but port is not open"},
                   {"sandboxId", address.sandbox.value},
                   {"port", address.port}};
-  return http::Response::json(status, told);
+  return http::Response::json(kNotOpen, told);
+}
+
+// Whether the data plane has a server there. Both have a health check.
+bool is_served(const SandboxAddress& address, const http::Request& request) {
+  const std::string_view path = http::split_target(request.target).path;
+  if (path == kHealth) return address.port == kDataPort || address.port == kCodePort;
+  return address.port == (is_code_path(path) ? kCodePort : kDataPort);
 }
 
 // Rewrites a request for the control plane's host to one for this one.
@@ -63,7 +66,7 @@ Task<http::Response> reworded(Task<http::Response> answer, ErrorFormat format,
 
 bool PlaneRouter::is_for_data(const http::Request& request) const {
   if (const auto address = address_by_host(request, settings_.domain))
-    return address->port == kDataPort;
+    return address->port == kDataPort || is_served(*address, request);
   return settings_.data_listener;
 }
 
@@ -102,7 +105,7 @@ std::optional<http::Response> PlaneRouter::refusal_of(http::Request& request) {
 
 Task<http::Response> PlaneRouter::serve(http::Request& request, http::IncomingBody& body) {
   const auto address = sandbox_address(request, settings_.domain);
-  if (address && address->port != kDataPort) co_return not_open(*address);
+  if (address && !is_served(*address, request)) co_return not_open(*address);
   std::string sandbox = address ? address->sandbox.value : "";
   if (auto refusal = refusal_of(request))
     co_return format_error(std::move(*refusal), error_format_of(request), sandbox);

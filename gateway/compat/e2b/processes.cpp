@@ -6,6 +6,7 @@
 #include "gateway/api/with_failure_cause.hpp"
 #include "gateway/compat/e2b/account.hpp"
 #include "gateway/compat/e2b/rpc.hpp"
+#include "gateway/compat/e2b/template_environment.hpp"
 
 namespace sandgate::compat::e2b {
 namespace {
@@ -136,13 +137,6 @@ Task<ProcessInfo> Processes::running(OpenSandbox box, Selector selector) {
   throw not_running();
 }
 
-Task<void> Processes::add_default_env(SandboxId sandbox, std::map<std::string, std::string>& env) {
-  const auto known = co_await sandboxes_.find(sandbox);
-  env.emplace("E2B_SANDBOX", "true");
-  env.emplace("E2B_SANDBOX_ID", sandbox.value);
-  if (known) env.emplace("E2B_TEMPLATE_ID", known->record.profile);
-}
-
 Task<http::Response> Processes::start(http::Request& request) {
   const Json message = message_of(request);
   StartOrder order = start_order_from(message, box_of(request));
@@ -152,7 +146,7 @@ Task<http::Response> Processes::start(http::Request& request) {
   auto process = std::make_shared<Followed>();
   process->box = co_await open(request, Verb::exec);
   if (command.pty) api::require_verb(process->box, Verb::pty);
-  co_await add_default_env(process->box.id, command.env);
+  co_await add_template_environment(sandboxes_, process->box.id, command.env);
   // Lets other connections find the process, if the backend can.
   command.background = process->box.provider->descriptor().can(Verb::background);
   process->pty = command.pty.has_value();

@@ -27,8 +27,6 @@ class Processes {
  private:
   Task<OpenSandbox> open(const http::Request& request, Verb verb);
   Task<ProcessInfo> running(OpenSandbox box, Selector selector);
-  // Sets what a template's programs find in their environment, unless the client set it.
-  Task<void> add_default_env(SandboxId sandbox, std::map<std::string, std::string>& env);
 
   SandboxAccess& access_;
   SandboxCache& sandboxes_;

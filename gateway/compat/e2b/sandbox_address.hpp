@@ -9,8 +9,10 @@
 namespace sandgate::compat::e2b {
 
 inline constexpr uint16_t kDataPort = 49983;  // the port where clients expect envd
+inline constexpr uint16_t kCodePort = 49999;  // and the code interpreter
 inline constexpr std::string_view kSandboxHeader = "E2b-Sandbox-Id";
 inline constexpr std::string_view kTokenHeader = "X-Access-Token";
+inline constexpr std::string_view kTrafficHeader = "E2B-Traffic-Access-Token";
 
 // The sandbox and port that a data-plane request addresses.
 struct SandboxAddress {

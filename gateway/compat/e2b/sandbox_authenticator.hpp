@@ -6,8 +6,9 @@
 
 namespace sandgate::compat::e2b {
 
-// Authenticates data-plane requests by a sandbox's access token. The caller may use that sandbox
-// and nothing else of its tenant.
+// Authenticates data-plane requests by a sandbox's access token; those about contexts of the code
+// interpreter, with which clients do not send it, also by its traffic token. The caller may use
+// that sandbox and nothing else of its tenant.
 class SandboxAuthenticator final : public http::Authenticator {
  public:
   SandboxAuthenticator(SandboxCache& sandboxes, TenantDirectory& tenants,
@@ -19,6 +20,8 @@ class SandboxAuthenticator final : public http::Authenticator {
   Task<http::Caller> authenticate(const http::Request& request) override;
 
  private:
+  bool is_opened(const http::Request& request, const SandboxId& sandbox) const;
+
   SandboxCache& sandboxes_;
   TenantDirectory& tenants_;
   const AccessTokens& tokens_;

@@ -30,11 +30,11 @@ bool is_shown(SandboxState state) {
   return is_running(state) || state == SandboxState::pausing || state == SandboxState::paused;
 }
 
-Json sandbox_json(const SandboxRecord& record, const std::string& token,
+Json sandbox_json(const SandboxRecord& record, const AccessTokens& tokens,
                   const std::string& domain) {
   Json document = named(record, domain);
-  document["envdAccessToken"] = token;
-  document["trafficAccessToken"] = nullptr;
+  document["envdAccessToken"] = tokens.token_of(record.id);
+  document["trafficAccessToken"] = tokens.traffic_token_of(record.id);
   return document;
 }
 

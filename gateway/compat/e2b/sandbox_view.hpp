@@ -1,6 +1,7 @@
 #pragma once
 #include <string>
 
+#include "gateway/compat/e2b/access_token.hpp"
 #include "gateway/sandboxes/rows/record.hpp"
 
 // Renders sandboxes in E2B's format. Pure.
@@ -13,7 +14,8 @@ bool is_running(SandboxState state);
 bool is_shown(SandboxState state);
 
 // The answer of create and connect. Empty `domain`: ports have no hosts.
-Json sandbox_json(const SandboxRecord& record, const std::string& token, const std::string& domain);
+Json sandbox_json(const SandboxRecord& record, const AccessTokens& tokens,
+                  const std::string& domain);
 // The answer of get, without the token, and an item of a list.
 Json detail_json(const SandboxRecord& record, const std::string& domain);
 

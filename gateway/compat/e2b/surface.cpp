@@ -21,6 +21,7 @@ Surface::Surface(Parts parts)
       processes_(parts_.access, parts_.cache, parts_.body_memory),
       filesystem_(parts_.access, parts_.admission),
       transfers_(parts_.access),
+      code_(parts_.access, parts_.cache, parts_.body_memory),
       authenticator_(parts_.cache, parts_.tenants, tokens_, parts_.domain),
       token_index_(parts_.database, tokens_),
       data_(routes_, {.authenticator = authenticator_,
@@ -36,6 +37,7 @@ Surface::Surface(Parts parts)
   processes_.add_routes(routes_);
   filesystem_.add_routes(routes_);
   transfers_.add_routes(routes_);
+  code_.add_routes(routes_);
 }
 
 std::unique_ptr<http::Responder> Surface::router(http::Responder& api, http::Responder& data,

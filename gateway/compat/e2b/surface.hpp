@@ -1,6 +1,7 @@
 #pragma once
 #include <memory>
 
+#include "gateway/compat/e2b/code_interpreter.hpp"
 #include "gateway/compat/e2b/control.hpp"
 #include "gateway/compat/e2b/filesystem.hpp"
 #include "gateway/compat/e2b/plane_router.hpp"
@@ -63,6 +64,7 @@ class Surface {
   Processes processes_;
   Filesystem filesystem_;
   Transfers transfers_;
+  CodeInterpreter code_;
   SandboxAuthenticator authenticator_;
   TokenIndex token_index_;
   http::Routes routes_;

@@ -83,19 +83,31 @@ TEST_F(PlaneRouterTest, TheOtherListenerHasNoControlPlane) {
             "data /sandboxes /sandboxes");
 }
 
-TEST_F(PlaneRouterTest, APortThatIsNotServedIsToldOfWithWhatHelps) {
-  const auto answer = [&](const char* port) {
+TEST_F(PlaneRouterTest, ItsTwoPortsHaveEachTheirOwnPaths) {
+  const auto status = [&](const char* port, const char* path) {
     PlaneRouter router(api, data, {"", true});
-    http::Request request = request_to("localhost", "/execute");
+    http::Request request = request_to("localhost", path);
     request.headers.add("E2b-Sandbox-Id", SandboxId::make().value);
     request.headers.add("E2b-Sandbox-Port", port);
     test::NoBody body;
-    return test::run(router.respond(request, body));
+    return test::run(router.respond(request, body)).status;
   };
-  EXPECT_EQ(answer("8080").status, 502);
-  EXPECT_EQ(answer("49999").status, 404);
-  const http::Response code = answer("49999");
-  EXPECT_NE(std::get<std::string>(code.body).find("commands.run"), std::string::npos);
+  for (const char* path : {"/execute", "/contexts", "/contexts/x/restart", "/files", "/health"})
+    EXPECT_EQ(status("8080", path), 502) << path;
+  EXPECT_EQ(status("49983", "/files"), 204);
+  EXPECT_EQ(status("49983", "/health"), 204);
+  EXPECT_EQ(status("49983", "/execute"), 502);
+  EXPECT_EQ(status("49999", "/health"), 204);
+  EXPECT_EQ(status("49999", "/execute"), 204);
+  EXPECT_EQ(status("49999", "/contexts/x"), 204);
+  EXPECT_EQ(status("49999", "/files"), 502);
+}
+
+// Its port is any program's, but for the paths of the code interpreter.
+TEST_F(PlaneRouterTest, AHostOfTheCodeInterpreterServesItsPathsOnly) {
+  const std::string host = "49999-" + SandboxId::make().value + ".box.example";
+  EXPECT_EQ(heard_of(request_to(host, "/execute")), "data /execute /execute");
+  EXPECT_EQ(heard_of(request_to(host, "/index.html")), "api /index.html /index.html");
 }
 
 TEST_F(PlaneRouterTest, ATargetThatDoesNotDecodeIsRefusedInTheClientsFormat) {

@@ -18,7 +18,11 @@ TEST(SandboxView, KnowsTwoStates) {
   EXPECT_EQ(paused["cpuCount"], 2);
   EXPECT_EQ(paused["domain"], Json());
   EXPECT_FALSE(paused.contains("envdAccessToken"));
-  EXPECT_EQ(sandbox_json(record, "t", "d.example")["domain"], "d.example");
+  const AccessTokens tokens(Secret("k"));
+  const Json made = sandbox_json(record, tokens, "d.example");
+  EXPECT_EQ(made["domain"], "d.example");
+  EXPECT_EQ(made["envdAccessToken"], tokens.token_of(record.id));
+  EXPECT_EQ(made["trafficAccessToken"], tokens.traffic_token_of(record.id));
   EXPECT_EQ(paused["lifecycle"]["onTimeout"], "kill");
   record.on_expiry = EndAction::pause;
   EXPECT_EQ(detail_json(record, "")["lifecycle"]["onTimeout"], "pause");

@@ -70,11 +70,11 @@ class World:
         assert made.status == 201, made.body
         return made.json()
 
-    def data(self, method, path, box=None, token=None, body=None, headers=None):
+    def data(self, method, path, box=None, token=None, body=None, headers=None, port=49983):
         """One call of a data plane; `box` and `token` as they are given."""
         sent = dict(headers or {})
         if box:
-            sent |= {"E2b-Sandbox-Id": box, "E2b-Sandbox-Port": "49983"}
+            sent |= {"E2b-Sandbox-Id": box, "E2b-Sandbox-Port": str(port)}
         if token:
             sent["X-Access-Token"] = token
         connection = http.client.HTTPConnection(self.server.host, self.data_port, timeout=60)

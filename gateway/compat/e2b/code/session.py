@@ -1,0 +1,172 @@
+# What the sessions of all languages share: a session is a process that keeps a context's variables,
+# takes requests from a Unix socket, one after the other, and tells what comes of them in lines of
+# JSON. Whoever asked and leaves interrupts its own request.
+import sys
+sys.path[:] = filter(None, sys.path)  # a file beside the code may be named like one of these
+import codecs
+import json
+import os
+import queue
+import select
+import signal
+import socket
+import threading
+import time
+
+MOST_REQUESTS = 64  # waiting or running
+MOST_BYTES = 40 << 20  # of a request
+PIECE = 48 << 10  # of output in one line
+PATIENCE = 5  # interrupts of a request, one a second; then it costs the whole session
+
+
+class Job:
+    def __init__(self, connection):
+        self.connection, self.gone, self.request = connection, False, None
+
+    def receive(self):
+        """False: it left, or sent too much."""
+        parts, size = [], 0
+        while size <= MOST_BYTES:
+            piece = self.connection.recv(1 << 20)
+            parts.append(piece)
+            size += len(piece)
+            if not piece:
+                return False
+            if piece.endswith(b"\n"):
+                self.request = json.loads(b"".join(parts))
+                return True
+        return False
+
+
+class Capture:
+    """A standard stream's other end, which also subprocesses write to."""
+
+    def __init__(self, session, kind, descriptor):
+        self.session, self.kind, self.lock = session, kind, threading.Lock()
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
+        self.end, inner = os.pipe()
+        os.dup2(inner, descriptor)
+        os.close(inner)
+        os.set_blocking(self.end, False)
+        threading.Thread(target=self.follow, daemon=True).start()
+
+    def follow(self):
+        while True:
+            select.select([self.end], [], [])
+            self.pump()
+
+    def pump(self, last=False):
+        """Tells all that was written before the call."""
+        with self.lock:
+            while True:
+                try:
+                    text = self.decoder.decode(os.read(self.end, PIECE))
+                except BlockingIOError:
+                    break
+                self.tell(text)
+            if last:
+                self.tell(self.decoder.decode(b"", True))
+
+    def tell(self, text):
+        if text:
+            self.session.emit({"type": self.kind, "text": text, "timestamp": time.time_ns()})
+
+
+class Session:
+    def __init__(self):
+        self.jobs, self.count = queue.Queue(), 0
+        self.current = None  # who is told of output
+        self.working, self.lock = None, threading.Lock()  # who may be interrupted
+        self.places = threading.Semaphore(MOST_REQUESTS)
+        self.sending = threading.Lock()
+        self.captures = [Capture(self, "stdout", 1), Capture(self, "stderr", 2)]
+
+    def execute(self, request):
+        raise NotImplementedError
+
+    def interrupt(self):
+        raise NotImplementedError
+
+    def emit(self, event):
+        job = self.current
+        if job is None or job.gone:
+            return
+        line = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        with self.sending:
+            try:
+                job.connection.sendall(line)
+            except OSError:
+                job.gone = True
+
+    def error(self, name, value, traceback=""):
+        self.flush()
+        self.emit({"type": "error", "name": name, "value": value, "traceback": traceback})
+
+    def flush(self, last=False):
+        for capture in self.captures:
+            capture.pump(last)
+
+    def accept(self, listener):
+        while True:
+            self.places.acquire()
+            try:
+                connection, _ = listener.accept()
+            except OSError:
+                os._exit(1)  # nobody could reach this session any more
+            threading.Thread(target=self.attend, args=(Job(connection),), daemon=True).start()
+
+    def attend(self, job):
+        try:
+            if job.receive():
+                if job.request.get("end"):
+                    self.give_up()
+                self.jobs.put(job)
+                while job.connection.recv(4096):
+                    pass
+        except (OSError, ValueError, AttributeError):
+            pass
+        job.gone = True
+        self.end(job)
+        self.places.release()
+
+    def end(self, job):
+        for _ in range(PATIENCE):
+            with self.lock:
+                if self.working is not job:
+                    return
+                self.interrupt()
+            until = time.monotonic() + 1
+            while self.working is job and time.monotonic() < until:
+                time.sleep(0.01)
+        if self.working is job:
+            self.give_up()
+
+    def give_up(self):
+        os._exit(1)
+
+    def serve(self, descriptor):
+        os.chdir(os.environ.get("PWD", "/"))
+        listener = socket.socket(fileno=descriptor)
+        os.set_inheritable(descriptor, False)
+        threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
+        while True:
+            job = self.jobs.get()
+            if job.gone:
+                continue
+            self.flush(True)  # of what runs in the background: nobody asked for it
+            self.current = job
+            self.count += 1
+            self.emit({"type": "number_of_executions", "execution_count": self.count})
+            with self.lock:
+                self.working = job
+            self.execute(job.request)
+            # Its client may leave from here on, and whoever is not working is not interrupted.
+            with self.lock:
+                self.working = None
+            self.flush(True)
+            self.emit({"type": "end_of_execution"})
+            self.current = None
+            try:
+                job.connection.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
