@@ -27,6 +27,7 @@ constexpr size_t kReadBytes = 60 * 1024;  // fits one frame with its prefix
 constexpr size_t kMaxBehind = 256 * 1024;  // output read but not yet taken by the slowest follower
 constexpr int kReadsPerEvent = 8;  // so that one process does not starve the loop
 constexpr milliseconds kGrace{200};  // for output after the end of the main process
+constexpr milliseconds kDying{2000}, kDyingLook{2};  // of a group that its time limit ended
 constexpr int kTimeoutCode = 124;
 constexpr int kSignalBase = 128;
 
@@ -253,6 +254,10 @@ void Process::finish_if_drained() {
   for (const Source& source : sources_)
     if (source.open && !(grace_over_ && source.owed == 0)) return;
   loop_.cancel(timer_);
+  if (is_group_dying()) {
+    timer_ = loop_.at(loop_.now() + kDyingLook, [this] { finish_if_drained(); });
+    return;
+  }
   ProcessResult result;
   const bool signalled = WIFSIGNALED(*wait_status_);
   if (signalled) result.signal = signal_name(WTERMSIG(*wait_status_));
@@ -264,6 +269,12 @@ void Process::finish_if_drained() {
   // Closing the master sends a hang-up to processes that still use the terminal.
   if (settings_.terminal) close_source(sources_[0]);
   notify();
+}
+
+// The kernel frees what a killed process holds, as memory and ports, a while after its signal.
+bool Process::is_group_dying() const {
+  const auto until = started_ + duration_ + kDying;
+  return timed_out_ && loop_.now() < until && ::kill(-child_.pid, 0) == 0;
 }
 
 void Process::notify() {

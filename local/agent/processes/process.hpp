@@ -56,7 +56,8 @@ class Process {
   pid_t pid() const { return child_.pid; }
   const Ring& output() const { return ring_; }
   // Set once the main process has ended and its output was read to the end, or 200 ms after the end
-  // when other processes still hold the output open.
+  // when other processes still hold the output open. If its time limit ended it, its whole group
+  // has gone, too, or has not within two seconds.
   const std::optional<ProcessResult>& result() const { return result_; }
   bool ended() const { return wait_status_.has_value(); }
 
@@ -106,6 +107,7 @@ class Process {
   bool may_read() const;
   void update_watches();
   void finish_if_drained();
+  bool is_group_dying() const;
   void notify();
 
   Loop& loop_;

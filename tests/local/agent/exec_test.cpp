@@ -87,6 +87,18 @@ TEST_F(ExecTest, TimeoutKillsTheWholeGroup) {
   EXPECT_TRUE(eventually([&] { return ::kill(child, 0) != 0; }));
 }
 
+// The kernel takes a while to end one with much memory, and none of them holds the output.
+TEST_F(ExecTest, ATimeLimitIsToldWhenItsGroupIsGone) {
+  Command command = shell(
+      "echo $$; (head -c 200000000 /dev/zero; sleep 100) 2> /dev/null |"
+      " tail -c 300000000 > /dev/null 2>&1 & wait");
+  command.timeout = std::chrono::milliseconds(1500);
+  const Outcome ended = exec(command);
+  ASSERT_TRUE(ended.exit.timed_out);
+  EXPECT_EQ(::kill(-std::stoi(ended.out), 0), -1);
+  EXPECT_EQ(errno, ESRCH);
+}
+
 TEST_F(ExecTest, FeedsInputAndItsEnd) {
   const std::string text = go([&]() -> Task<std::string> {
     auto stream = co_await client_.exec(shell("cat; echo done"));
