@@ -15,6 +15,8 @@ constexpr std::chrono::milliseconds kLook{5000}, kLookForRoom{100};
 constexpr std::chrono::seconds kLongestBackoff{300};
 constexpr std::chrono::hours kMaxRetryAfter{24};
 
+// Transactions write an export's row before its dead letters, in the order of its removal: the
+// other way round the two would meet halfway, and one of them fail.
 void add_refused(pqxx::work& tx, const ExportRow& row, const std::vector<ExportEvent>& events,
                  const BatchResult& result) {
   for (const auto& refused : result.refused)
@@ -154,8 +156,8 @@ Task<size_t> ExportRunner::send_batch(ExportRow row, int64_t through) {
   const bool is_progress = again.accepted + result.accepted > 0;
   const export_rows::Round round = round_of(row, end, events, result, is_progress);
   auto writing = [row, events, result, round](pqxx::work& tx) {
-    add_refused(tx, row, events, result);
     export_rows::finish(tx, row, round);
+    add_refused(tx, row, events, result);
   };
   co_await database_.run(std::move(writing));
   if (!result.stopped.empty())
@@ -169,8 +171,8 @@ Task<BatchResult> ExportRunner::retry_dead_letters(ExportRow row) {
   if (events.empty()) co_return BatchResult{};
   const BatchResult result = co_await deliver(row, events);
   auto writing = [row, events, result](pqxx::work& tx) {
-    for (size_t i = 0; i < result.settled; ++i) export_rows::remove_dead_letter(tx, row, events[i]);
     export_rows::count_sent(tx, row, result.accepted);
+    for (size_t i = 0; i < result.settled; ++i) export_rows::remove_dead_letter(tx, row, events[i]);
     add_refused(tx, row, events, result);
   };
   co_await database_.run(std::move(writing));

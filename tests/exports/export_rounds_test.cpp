@@ -69,6 +69,34 @@ TEST_F(ExportRounds, PausesGrowOnlyWhileNothingIsTaken) {
   EXPECT_EQ(fails_again(), std::pair(2, false));
 }
 
+// A removal locks the export first, and its dead letters then.
+TEST_F(ExportRounds, ARemovalMeetsNoRoundHalfway) {
+  const auto meets_a_round = [&] {
+    receiver.fault({{"status", 400}, {"times", 1}, {"seconds", 1}});
+    std::thread round([&] { run(runner.run_once()); });
+    const auto is_taken = [](pqxx::work& tx) {
+      return tx.exec1("SELECT lease_until > now() FROM export")[0].as<bool>();
+    };
+    EXPECT_TRUE(test::eventually([&] { return run(database->run(is_taken)); }));
+    pqxx::connection connection(database.url());
+    pqxx::work removal(connection);
+    removal.exec("SELECT FROM export FOR UPDATE");
+    EXPECT_TRUE(test::eventually([&] { return database.has_lock_waiter(); }));
+    EXPECT_NO_THROW(removal.exec("SELECT FROM export_dead_letter FOR UPDATE NOWAIT"));
+    removal.abort();
+    round.join();
+    EXPECT_EQ(row().dead_letters, 1);
+  };
+  put(settings({{tenant.value, "cus_unknown"}}));
+  use(10s);
+  drain();
+  ASSERT_EQ(row().dead_letters, 1);
+  EXPECT_EQ(run(store.retry("out", {})), 1u);
+  meets_a_round();
+  run(database->run([](pqxx::work& tx) { tx.exec("UPDATE export SET cursor = 0"); }));
+  meets_a_round();
+}
+
 class PacedExports : public test::ExportsFixture {
  protected:
   void add(const std::string& name, test::Receiver& to) {
