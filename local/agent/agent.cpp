@@ -35,8 +35,9 @@ constexpr size_t kMaxConnections = kMaxLasting + kMaxWaiting + kMaxOthers;
 constexpr size_t kMaxWaitingBytes = 4 * 1024 * 1024;  // of the requests that wait
 constexpr std::chrono::milliseconds kPause{50};  // after accept() failed for lack of resources
 // A file's worker answers a moment before its process is gone, and whoever heard the answer may
-// want its place at once.
-constexpr std::chrono::milliseconds kPatience{100};
+// want its place at once. Where processor time is short, the quota stops the worker in between for
+// most of a tenth of a second, more than once if others leave as well.
+constexpr std::chrono::milliseconds kPatience{500};
 
 bool lacks_place(const Error& refusal) {
   return refusal.code == ErrorCode::quota_exceeded || refusal.code == ErrorCode::unavailable;
