@@ -27,6 +27,9 @@ constexpr const char* kSessionEnded =
     "{\"type\": \"error\", \"name\": \"SessionEnded\", \"value\": \"what ran the code was "
     "ended\", \"traceback\": \"\"}\n";
 constexpr int kNoProgram = 127;
+// The program comes with the request, since arguments are shown in lists of processes.
+constexpr const char* kRunFromInput =
+    "import json, sys; request = json.load(sys.stdin.buffer); exec(request['programs']['client'])";
 
 const SandboxId& its_sandbox(const http::Request& request) { return *request.caller.sandbox; }
 
@@ -152,13 +155,14 @@ Json context_request(const Json& body) {
 Command client_command() {
   Command command;
   // Isolated and without the site's packages, as it starts twice as fast; sessions have both.
-  command.argv = {"python3", "-I", "-S", "-c", std::string(client_program())};
+  command.argv = {"python3", "-I", "-S", "-c", kRunFromInput};
   command.process_id = ProcessId::make().value;
   return command;
 }
 
 std::string input_of(Json asked) {
-  asked["programs"] = {{"session", session_program()},
+  asked["programs"] = {{"client", client_program()},
+                       {"session", session_program()},
                        {"python_session", python_session_program()},
                        {"child_session", child_session_program()},
                        {"node_session", node_session_program()}};

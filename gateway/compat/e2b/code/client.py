@@ -1,16 +1,19 @@
 # Runs once for each call: finds the session of a context, or starts it, and passes on what it
-# tells. The first line of the output is the status, as of HTTP, with a message or the answer.
+# tells. `request` was read by who runs this. The first line of the output is the status, as of
+# HTTP, with a message or the answer.
 import fcntl
 import json
 import os
 import socket
 import stat
 import sys
+import time
 
 HOME = "/tmp/.sandgate-code"
 LANGUAGES = {"python": "python3", "javascript": "node", "typescript": "node", "bash": "bash"}
 NAMES = {"": "python", "py": "python", "js": "javascript", "ts": "typescript", "sh": "bash"}
 MOST_CONTEXTS = 32
+TRIES = 60  # in three seconds
 
 
 class Refused(Exception):
@@ -140,12 +143,17 @@ class Contexts:
         programs, language = self.request["programs"], context["language"]
         kind = "python_session" if language == "python" else "child_session"
         cwd = context["cwd"] if os.path.isdir(context["cwd"]) else "/"
+        source = os.memfd_create("session")
+        os.write(source, (programs["session"] + programs[kind]).encode())
+        os.lseek(source, 0, os.SEEK_SET)
         null = [(os.POSIX_SPAWN_OPEN, place, "/dev/null", os.O_RDWR, 0) for place in range(3)]
         process = os.posix_spawnp(
-            "python3", ["python3", "-c", programs["session"] + programs[kind], "3", language,
-                        programs["node_session"]],
+            "python3", ["python3", "-c", "exec(open(4).read())", "3", language,
+                        programs["node_session"] if LANGUAGES[language] == "node" else ""],
             {**os.environ, "PWD": cwd}, setsid=True,
-            file_actions=[*null, (os.POSIX_SPAWN_DUP2, listener.fileno(), 3)])
+            file_actions=[*null, (os.POSIX_SPAWN_DUP2, listener.fileno(), 3),
+                          (os.POSIX_SPAWN_DUP2, source, 4)])
+        os.close(source)
         with open(self.path(context["id"] + ".pid"), "w") as file:
             file.write(str(process))
 
@@ -176,24 +184,37 @@ class Contexts:
         except (OSError, ValueError):
             pass  # it has ended
 
+    def begin(self, context, line):
+        """A connection to a session that has accepted the request, and what it said first. One
+        that is ending takes connections until it is gone."""
+        for _ in range(TRIES):
+            connection = self.session(context)
+            piece = self.first_of(connection, line) if connection else b""
+            if piece:
+                return connection, piece
+            time.sleep(0.05)
+        raise Refused(500, "the session could not be started")
+
+    @staticmethod
+    def first_of(connection, line):
+        try:
+            connection.sendall(line)
+            return connection.recv(1 << 16)
+        except OSError:
+            return b""
+
     # ---- the calls
 
     def execute(self):
-        context = self.asked()
-        connection = self.session(context)
-        if connection is None:
-            raise Refused(500, "the session could not be started")
         request = {"code": self.request["code"], "env_vars": self.request.get("env_vars")}
-        connection.sendall(json.dumps(request).encode() + b"\n")
+        connection, piece = self.begin(self.asked(), json.dumps(request).encode() + b"\n")
         say(status=200)
         tail = b""
-        while True:
-            piece = connection.recv(1 << 16)
-            if not piece:
-                break
+        while piece:
             tail = (tail + piece)[-64:]
             sys.stdout.buffer.write(piece)
             sys.stdout.buffer.flush()
+            piece = connection.recv(1 << 16)
         if b'"end_of_execution"' not in tail:
             gap = "" if not tail or tail.endswith(b"\n") else "\n"
             sys.stdout.write(gap)
@@ -222,8 +243,7 @@ class Contexts:
         self.session(context).close()
 
 
-def main():
-    request = json.loads(sys.stdin.buffer.read())
+def main(request):
     try:
         contexts = Contexts(request)
         if request["call"] == "execute":
@@ -235,4 +255,4 @@ def main():
         say(status=500, message=f"{type(problem).__name__}: {problem}")
 
 
-main()
+main(request)

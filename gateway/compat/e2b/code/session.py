@@ -120,6 +120,7 @@ class Session:
             if job.receive():
                 if job.request.get("end"):
                     self.give_up()
+                job.connection.sendall(b'{"type": "accepted"}\n')
                 self.jobs.put(job)
                 while job.connection.recv(4096):
                     pass
