@@ -8,6 +8,7 @@ namespace sandgate {
 namespace {
 
 constexpr int kIdleMs = 1000;
+constexpr std::chrono::milliseconds kLook{500};
 constexpr long kPooledConnections = 256;
 
 void initialise_once() {
@@ -67,6 +68,7 @@ void CurlLoop::run() {
     if (const auto failure = curl_multi_perform(multi_, &running); failure != CURLM_OK)
       log::error("curl loop failed", {{"reason", curl_multi_strerror(failure)}});
     collect_finished();
+    end_silent();
     curl_multi_poll(multi_, nullptr, 0, kIdleMs, nullptr);
   }
 }
@@ -97,6 +99,16 @@ void CurlLoop::collect_finished() {
   int left = 0;
   while (const CURLMsg* message = curl_multi_info_read(multi_, &left))
     if (message->msg == CURLMSG_DONE) remove(message->easy_handle, message->data.result);
+}
+
+void CurlLoop::end_silent() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - looked_ < kLook) return;
+  looked_ = now;
+  std::vector<CURL*> silent;
+  for (const auto& [easy, transfer] : active_)
+    if (transfer->is_silent(now)) silent.push_back(easy);
+  for (CURL* easy : silent) remove(easy, CURLE_OPERATION_TIMEDOUT);
 }
 
 void CurlLoop::remove(CURL* easy, CURLcode code) {

@@ -30,10 +30,12 @@ class CurlLoop {
   void run();
   void run_commands();
   void collect_finished();
+  void end_silent();
   void remove(CURL* easy, CURLcode code);
 
   CURLM* multi_;
   std::unordered_map<CURL*, std::shared_ptr<CurlTransfer>> active_;  // used by the thread only
+  std::chrono::steady_clock::time_point looked_;  // for silent ones; used by the thread only
   std::mutex mutex_;
   bool stopping_ = false;
   std::vector<std::pair<Command, std::shared_ptr<CurlTransfer>>> commands_;

@@ -65,6 +65,7 @@ CurlTransfer::CurlTransfer(HttpCall call, std::optional<std::string> addresses, 
                            asio::any_io_executor executor)
     : call_(std::move(call)),
       easy_(curl_easy_init()),
+      heard_(std::chrono::steady_clock::now()),
       readable_(std::make_unique<AutoResetEvent>(executor)),
       room_(std::make_unique<AutoResetEvent>(executor)) {
   if (!easy_) throw Error(ErrorCode::internal, "libcurl has no handle");
@@ -102,10 +103,6 @@ void CurlTransfer::set_options(bool whole_reply) {
                    static_cast<long>(call_.connect_timeout.count()));
   if (whole_reply)
     curl_easy_setopt(easy_, CURLOPT_TIMEOUT_MS, static_cast<long>(call_.deadline.count()));
-  if (call_.silence.count() > 0) {
-    curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_LIMIT, 1L);
-    curl_easy_setopt(easy_, CURLOPT_LOW_SPEED_TIME, static_cast<long>(call_.silence.count()));
-  }
   // A pooled connection opens no socket, so on_socket does not see it; this callback does.
   curl_easy_setopt(easy_, CURLOPT_PREREQFUNCTION, &CurlTransfer::on_connected);
   curl_easy_setopt(easy_, CURLOPT_PREREQDATA, this);
@@ -250,7 +247,16 @@ void CurlTransfer::notify(const std::unique_ptr<AutoResetEvent>& wakeup) {
   if (wakeup) wakeup->set();
 }
 
+// Not by libcurl's limit of speed, which takes three bytes in five seconds for none: a sign of life
+// is as short.
+bool CurlTransfer::is_silent(std::chrono::steady_clock::time_point now) {
+  std::lock_guard lock(mutex_);
+  if (body_paused_ || upload_paused_) heard_ = now;
+  return call_.silence.count() > 0 && now - heard_ >= call_.silence;
+}
+
 void CurlTransfer::resume() {
+  heard_ = std::chrono::steady_clock::now();
   {
     std::lock_guard lock(mutex_);
     body_paused_ = upload_paused_ = false;
@@ -323,15 +329,18 @@ size_t CurlTransfer::give_upload(std::span<char> room) {
 }
 
 size_t CurlTransfer::on_header(char* data, size_t size, size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->heard_ = std::chrono::steady_clock::now();
   static_cast<CurlTransfer*>(self)->add_header_line({data, size * count});
   return size * count;
 }
 
 size_t CurlTransfer::on_body(char* data, size_t size, size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->heard_ = std::chrono::steady_clock::now();
   return static_cast<CurlTransfer*>(self)->take_body({data, size * count});
 }
 
 size_t CurlTransfer::on_upload(char* room, size_t size, size_t count, void* self) {
+  static_cast<CurlTransfer*>(self)->heard_ = std::chrono::steady_clock::now();
   return static_cast<CurlTransfer*>(self)->give_upload({room, size * count});
 }
 

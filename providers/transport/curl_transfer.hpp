@@ -43,6 +43,9 @@ class CurlTransfer {
   // ---- used by the curl thread
   CURL* easy() const { return easy_; }
   void resume();
+  // Whether the call's limit of silence is over: the server has not been heard for so long, and it
+  // is not this side that makes it wait.
+  bool is_silent(std::chrono::steady_clock::time_point now);
   void finish(CURLcode code);
 
  private:
@@ -71,6 +74,7 @@ class CurlTransfer {
   curl_slist* address_list_ = nullptr;
   bool address_refused_ = false;  // curl thread only, until finish()
   bool sent_ = false;  // curl thread only: the request was sent once
+  std::chrono::steady_clock::time_point heard_;  // curl thread only; or sent to, or made to wait
   // Written by the curl thread before head_ready_ is set, read by the coroutine after.
   int status_ = 0;
   HttpFields headers_;

@@ -50,7 +50,7 @@ struct HttpCall {
   std::chrono::milliseconds connect_timeout{5000};
   // Limit for the whole reply of call(), or for the headers of stream(); 0: none.
   std::chrono::milliseconds deadline{10000};
-  // The transfer fails after this long without a byte in either direction; whole seconds, 0: never.
+  // Ends a transfer in which the other side is silent and not kept waiting by this one; 0: never.
   std::chrono::seconds silence{0};
   size_t max_body = 8 << 20;  // for call(); a larger reply is refused
   // Uses HTTP/2. Over plain http this needs no negotiation, and each call has its own connection.
