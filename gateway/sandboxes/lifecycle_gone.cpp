@@ -7,6 +7,23 @@
 namespace sandgate {
 namespace {
 
+constexpr std::chrono::seconds kYoung{60}, kLag{3};
+constexpr std::chrono::milliseconds kLagPause{300};
+
+// Reads of a vendor may lag behind a create (0135), so a young sandbox is asked for again.
+Task<std::optional<BackendSandbox>> find_there(const LifecycleParts& parts,
+                                               const Deployment& deployment,
+                                               const SandboxRecord& record) {
+  const bool may_lag =
+      !deployment.descriptor.reports_final_usage && parts.clock.now() < record.created_at + kYoung;
+  const auto until = std::chrono::steady_clock::now() + (may_lag ? kLag : std::chrono::seconds(0));
+  for (;;) {
+    auto found = co_await deployment.backend->find(record.backend_id);
+    if (found || std::chrono::steady_clock::now() >= until) co_return found;
+    co_await sleep_for(kLagPause);
+  }
+}
+
 Task<std::optional<SandboxRecord>> row_or_last_seen(const LifecycleParts& parts, SandboxId id) {
   auto read = [id](pqxx::work& tx) { return sandbox_rows::find(tx, id); };
   auto reading = parts.database.run(std::move(read));
@@ -27,7 +44,7 @@ Task<Lifecycle::Seen> Lifecycle::look_at(TenantId tenant, SandboxId id) {
   // The gateway of that machine notes what is gone.
   if (is_elsewhere(id.value, record.backend_id, deployment->descriptor))
     co_return Seen{known, std::nullopt};
-  const auto there = co_await deployment->backend->find(record.backend_id);
+  const auto there = co_await find_there(parts_, *deployment, record);
   if (there && there->state != BackendState::gone) co_return Seen{known, there->state};
   co_await note_gone(id, "the backend does not know it any more");
   known = co_await get(tenant, id);

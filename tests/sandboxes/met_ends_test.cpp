@@ -270,5 +270,28 @@ TEST(MetEnds, TheSweepLeavesOneUnderWayAlone) {
   pool.join();
 }
 
+// Its reads lag behind its creates.
+TEST(YoungSandboxes, AVendorIsAskedAgainBeforeOneIsLost) {
+  World world;
+  const SandboxRecord box = world.create();
+  const auto state = [&] {
+    return run(world.replica.lifecycle.refresh(world.tenant, box.id))->record.state;
+  };
+  world.a->lag(2);
+  EXPECT_EQ(state(), SandboxState::running);
+  world.sql("UPDATE sandbox SET created_at = created_at - interval '2 minutes' RETURNING id");
+  world.replica.cache.invalidate(box.id);
+  world.a->lag(1);
+  EXPECT_EQ(state(), SandboxState::failed) << "an old one is known for good, or gone";
+}
+
+TEST(YoungSandboxes, OneThatIsGoneIsLost) {
+  World world;
+  const SandboxRecord box = world.create();
+  world.a->lose(box.backend_id);
+  EXPECT_EQ(run(world.replica.lifecycle.refresh(world.tenant, box.id))->record.state,
+            SandboxState::failed);
+}
+
 }  // namespace
 }  // namespace sandgate::test

@@ -137,6 +137,7 @@ std::optional<BackendSandbox> FakeProvider::predict_create(const CreateSpec& spe
 
 Task<std::optional<BackendSandbox>> FakeProvider::find(std::string id) {
   std::lock_guard lock(mutex_);
+  if (lags_ > 0 && lags_-- > 0) co_return std::nullopt;
   for (const auto* known : {&alive_, &finished_})
     if (const auto found = known->find(id); found != known->end()) co_return found->second;
   co_return std::nullopt;

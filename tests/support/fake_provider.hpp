@@ -51,6 +51,8 @@ class FakeProvider : public Provider {
   // Makes extend() throw Error(invalid) for longer times; 0: for none.
   void refuse_times_beyond(std::chrono::seconds most) { longest_ = most; }
   void offer(Descriptor descriptor);
+  // The next `times` questions for a sandbox are answered as if it did not exist.
+  void lag(int times) { lags_ = times; }
   void lose(const std::string& backend_id);  // the sandbox ends by itself and disappears
   // As finish(), but by itself and that long ago.
   void die(const std::string& backend_id, std::chrono::milliseconds ago);
@@ -120,6 +122,7 @@ class FakeProvider : public Provider {
   std::optional<SandboxMetrics> counted_;
   std::optional<Time> made_at_;
   int next_ = 0;
+  int lags_ = 0;
   std::string foreseen_;
   Resources least_{0, 0, 0, 0};
   std::atomic<bool> refuse_kills_{false}, hang_kills_{false};
