@@ -150,7 +150,16 @@ HARM = [
     "open('queue.py', 'w').write('raise SystemExit'); import os; os._exit(0)",
     "import shutil; shutil.rmtree('/tmp/.sandgate-code')",
     "import os; os.system('pkill -9 python3')",
+    "import os, time\nif os.fork() == 0: time.sleep(600)\ntime.sleep(0.2)\nos._exit(0)",
 ]
+
+
+def forks(here, box):
+    told = code(here, box, "import os\npid = os.fork()\nif pid == 0: print('below', end='')\n"
+                           "else: os.waitpid(pid, 0)\npid > 0")
+    assert [one["text"] for one in told if one["type"] in ("stdout", "result")] == ["below", "True"], told
+    pooled = code(here, box, "import multiprocessing as m\nwith m.get_context('fork').Pool(2) as p: print(p.map(abs, [-1, 2]))")
+    assert pooled[1]["text"] == "[1, 2]\n", pooled
 
 
 def harm(here, box):
@@ -218,6 +227,7 @@ def main():
                 return 1
         box = here.box()
         refusals(here, box)
+        forks(here, box)
         harm(here, box)
     return 0
 

@@ -80,6 +80,18 @@ class Session:
         self.places = threading.Semaphore(MOST_REQUESTS)
         self.sending = threading.Lock()
         self.captures = [Capture(self, "stdout", 1), Capture(self, "stderr", 2)]
+        self.sockets, self.is_fork = set(), False
+        os.register_at_fork(after_in_child=self.become_fork)
+
+    def become_fork(self):
+        """Of a process that code forks: it answers nobody, and holds nothing open that would keep
+        callers waiting for a session that has ended."""
+        self.is_fork, self.current, self.captures = True, None, []
+        for one in self.sockets:
+            try:
+                one.close()
+            except OSError:
+                pass  # the code closed it
 
     def execute(self, request):
         raise NotImplementedError
@@ -116,6 +128,7 @@ class Session:
             threading.Thread(target=self.attend, args=(Job(connection),), daemon=True).start()
 
     def attend(self, job):
+        self.sockets.add(job.connection)
         try:
             if job.receive():
                 if job.request.get("end"):
@@ -128,6 +141,7 @@ class Session:
             pass
         job.gone = True
         self.end(job)
+        self.sockets.discard(job.connection)
         self.places.release()
 
     def end(self, job):
@@ -149,6 +163,7 @@ class Session:
         os.chdir(os.environ.get("PWD", "/"))
         listener = socket.socket(fileno=descriptor)
         os.set_inheritable(descriptor, False)
+        self.sockets.add(listener)
         threading.Thread(target=self.accept, args=(listener,), daemon=True).start()
         while True:
             job = self.jobs.get()
@@ -161,6 +176,9 @@ class Session:
             with self.lock:
                 self.working = job
             self.execute(job.request)
+            if self.is_fork:
+                self.flush()
+                os._exit(0)
             # Its client may leave from here on, and whoever is not working is not interrupted.
             with self.lock:
                 self.working = None
