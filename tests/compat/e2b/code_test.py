@@ -162,6 +162,40 @@ def forks(here, box):
     assert pooled[1]["text"] == "[1, 2]\n", pooled
 
 
+def leave(here, box, text, seconds=1):
+    """Asks for a run, and leaves it while it runs."""
+    connection = world.http.client.HTTPConnection(here.server.host, here.data_port, timeout=seconds)
+    try:
+        connection.request("POST", "/execute", json.dumps({"code": text}), {
+            "E2b-Sandbox-Id": box["sandboxID"], "E2b-Sandbox-Port": "49999", "X-Access-Token": box["envdAccessToken"],
+            "Content-Type": "application/json"})
+        connection.getresponse().read()
+        raise AssertionError("it ended")
+    except TimeoutError:
+        connection.close()
+
+
+def running(here, box, command):
+    found = here.client.ok("POST", f"/v1/sandboxes/{box['sandboxID']}/exec", {"command": ["sh", "-c",
+        "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]})["stdout"]
+    return [line.strip() for line in found.splitlines()].count(command)
+
+
+def interrupts(here, box):
+    code(here, box, "import subprocess as s\nx = 1\nserver = s.Popen(['sleep', '701'])")
+    leave(here, box, "import time; time.sleep(702)")
+    assert text_of(code(here, box, "x")) == "1" and running(here, box, "sleep 701") == 1, "only the code is interrupted"
+    leave(here, box, "import os; os.system('sleep 703')")
+    assert text_of(code(here, box, "x")) == "1" and not running(here, box, "sleep 703"), "what waits for a program"
+    code(here, box, "s.Popen('trap \"\" INT; sleep 704; true', shell=True)")
+    begin = time.monotonic()
+    while running(here, box, "sleep 704") != 1:
+        assert time.monotonic() - begin < 20, "the shell did not start it"
+    here.data("POST", "/contexts/python/restart", box["sandboxID"], box["envdAccessToken"], b"", {}, 49999)
+    assert error_of(code(here, box, "x")) == "NameError"
+    assert not running(here, box, "sleep 704"), "a context's programs end with it"
+
+
 def harm(here, box):
     for text in HARM:
         events = code(here, box, text)
@@ -179,15 +213,7 @@ def harm(here, box):
     endless.wait()
     assert text_of(code(here, box, "6 * 7")) == "42", "output that nobody reads any more ends"
     stubborn = "import time\nkept = 1\nwhile True:\n  try: time.sleep(60)\n  except KeyboardInterrupt: pass"
-    try:
-        connection = world.http.client.HTTPConnection(here.server.host, here.data_port, timeout=1)
-        connection.request("POST", "/execute", json.dumps({"code": stubborn}), {
-            "E2b-Sandbox-Id": box["sandboxID"], "E2b-Sandbox-Port": "49999", "X-Access-Token": box["envdAccessToken"],
-            "Content-Type": "application/json"})
-        connection.getresponse().read()
-        raise AssertionError("it ended")
-    except TimeoutError:
-        connection.close()
+    leave(here, box, stubborn)
     begin = time.monotonic()
     assert text_of(code(here, box, "6 * 7")) == "42" or text_of(code(here, box, "6 * 7")) == "42"
     assert time.monotonic() - begin < 20, "what cannot be interrupted is ended"
@@ -228,6 +254,7 @@ def main():
         box = here.box()
         refusals(here, box)
         forks(here, box)
+        interrupts(here, box)
         harm(here, box)
     return 0
 

@@ -44,7 +44,7 @@ class ChildSession(Session):
         os.close(events)
         self.requests, self.lines = os.fdopen(self.requests, "wb"), os.fdopen(self.events, "rb")
 
-    def interrupt(self):
+    def interrupt(self, again):
         self.signal(signal.SIGINT)
 
     def signal(self, number):

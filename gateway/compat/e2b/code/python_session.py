@@ -154,8 +154,13 @@ class PythonSession(Session):
         if self.running:
             raise KeyboardInterrupt
 
-    def interrupt(self):
-        signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
+    def interrupt(self, again):
+        # Code may wait for a program, deaf to signals. But programs of earlier calls live on where
+        # the code heeds the first one.
+        if again:
+            os.killpg(0, signal.SIGINT)
+        else:
+            signal.pthread_kill(threading.main_thread().ident, signal.SIGINT)
 
     def flush(self, last=False):
         for stream in (sys.stdout, sys.stderr):

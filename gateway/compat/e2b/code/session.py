@@ -96,7 +96,7 @@ class Session:
     def execute(self, request):
         raise NotImplementedError
 
-    def interrupt(self):
+    def interrupt(self, again):
         raise NotImplementedError
 
     def emit(self, event):
@@ -145,11 +145,11 @@ class Session:
         self.places.release()
 
     def end(self, job):
-        for _ in range(PATIENCE):
+        for attempt in range(PATIENCE):
             with self.lock:
                 if self.working is not job:
                     return
-                self.interrupt()
+                self.interrupt(again=attempt > 0)
             until = time.monotonic() + 1
             while self.working is job and time.monotonic() < until:
                 time.sleep(0.01)
@@ -157,7 +157,8 @@ class Session:
             self.give_up()
 
     def give_up(self):
-        os._exit(1)
+        """Ends this process and what the code started: a session leads a group of its own."""
+        os.killpg(0, signal.SIGKILL)
 
     def serve(self, descriptor):
         os.chdir(os.environ.get("PWD", "/"))
