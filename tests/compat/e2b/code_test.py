@@ -175,6 +175,13 @@ def leave(here, box, text, seconds=1):
         connection.close()
 
 
+def large(here, box):
+    assert len(text_of(code(here, box, "x = 'a' * (14 << 20); x"))) == 14 << 20
+    assert error_of(code(here, box, "x * 2")) == "ResultTooLarge"
+    assert error_of(code(here, box, "raise ValueError(x * 2)")) == "ResultTooLarge"
+    assert text_of(code(here, box, "len(x)")) == str(14 << 20), "nothing is lost"
+
+
 def running(here, box, command):
     found = here.client.ok("POST", f"/v1/sandboxes/{box['sandboxID']}/exec", {"command": ["sh", "-c",
         "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]})["stdout"]
@@ -255,6 +262,7 @@ def main():
         refusals(here, box)
         forks(here, box)
         interrupts(here, box)
+        large(here, box)
         harm(here, box)
     return 0
 

@@ -16,6 +16,7 @@ import time
 MOST_REQUESTS = 64  # waiting or running
 MOST_BYTES = 40 << 20  # of a request
 PIECE = 48 << 10  # of output in one line
+MOST_LINE = 15 << 20  # bytes; the gateway breaks off at a line of 16 MiB
 PATIENCE = 5  # interrupts of a request, one a second; then it costs the whole session
 
 
@@ -103,12 +104,19 @@ class Session:
         job = self.current
         if job is None or job.gone:
             return
-        line = json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
+        line = self.line_of(event)
+        if len(line) > MOST_LINE:
+            line = self.line_of({"type": "error", "name": "ResultTooLarge", "traceback": "",
+                                 "value": f"a result has at most {MOST_LINE >> 20} MiB"})
         with self.sending:
             try:
                 job.connection.sendall(line)
             except OSError:
                 job.gone = True
+
+    @staticmethod
+    def line_of(event):
+        return json.dumps(event, ensure_ascii=False).encode("utf-8", "replace") + b"\n"
 
     def error(self, name, value, traceback=""):
         self.flush()
