@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The adapter that uses this maker's service as a backend, against the surface that imitates it: both
 were written from the same facts, and neither from the other."""
+import json
 import sys
 import time
 
@@ -37,6 +38,21 @@ def use(client, box):
     assert run(command=["cat", "x/y"])["stdout"] == "data"
 
 
+def run_code(here):
+    """Of the code interpreter's clients, in a sandbox of the other side."""
+    box = here.box(templateID="looped")
+
+    def told(text):
+        answer = here.data("POST", "/execute", box["sandboxID"], box["envdAccessToken"], json.dumps({"code": text}).encode(),
+                           {"Content-Type": "application/json"}, 49999)
+        assert answer.status == 200, answer.body
+        return [json.loads(line) for line in answer.body.splitlines()][-1]
+
+    assert told("x = 6\nprint('out')")["text"] == "out\n"
+    assert told("x * 7")["text"] == "42"
+    assert here.control("DELETE", "/sandboxes/" + box["sandboxID"]).status == 204
+
+
 def main():
     world.need_root()
     with world.World() as here:
@@ -50,7 +66,8 @@ def main():
         box = here.client.ok("POST", "/v1/sandboxes", {"profile": "looped"})["id"]
         use(here.client, box)
         assert here.client.call("DELETE", f"/v1/sandboxes/{box}").status == 204
-        # Both the sandbox and the one that it was.
+        run_code(here)
+        # Both the sandboxes and those that they were.
         assert {one["state"] for one in here.client.ok("GET", "/v1/sandboxes")["items"]} == {"stopped"}
     print("both sides agree")
     return 0

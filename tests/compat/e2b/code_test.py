@@ -182,6 +182,20 @@ def large(here, box):
     assert text_of(code(here, box, "len(x)")) == str(14 << 20), "nothing is lost"
 
 
+def states(here, box):
+    def status(path, method="POST", body=b'{"code": "1"}'):
+        return here.data(method, path, box["sandboxID"], box["envdAccessToken"], body,
+                         {"Content-Type": "application/json"}, 49999).status
+
+    code(here, box, "x = 1")
+    snapshot = here.control("POST", f"/sandboxes/{box['sandboxID']}/snapshots", {}).json()["snapshotID"]
+    copy = here.control("POST", "/v2/sandboxes", {"templateID": snapshot}).json()
+    assert error_of(code(here, copy, "x")) == "NameError", "variables are no part of a snapshot"
+    for way in ("POST", f"/sandboxes/{box['sandboxID']}/pause"), ("DELETE", f"/sandboxes/{box['sandboxID']}"):
+        assert here.control(*way, {} if way[0] == "POST" else None).status == 204
+        assert status("/execute") == status("/contexts") == status("/contexts", "GET", None) == 502
+
+
 def running(here, box, command):
     found = here.client.ok("POST", f"/v1/sandboxes/{box['sandboxID']}/exec", {"command": ["sh", "-c",
         "for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline; echo; done"]})["stdout"]
@@ -264,6 +278,7 @@ def main():
         interrupts(here, box)
         large(here, box)
         harm(here, box)
+        states(here, box)
     return 0
 
 
